@@ -1,0 +1,1 @@
+"""The engine: connections to the nodes of clusters. Knows nobody above it."""

@@ -1,0 +1,131 @@
+"""Everything that can go wrong, and the one place where it becomes an HTTP answer.
+
+    Refusal                     we will not: 4xx, the client's to mend
+      BadRequest                400 by default, any Elasticsearch type
+      (made by the functions below: unknown_endpoint, unknown_parameter, no_such_index, …)
+    Failed                      we could not: 5xx
+    Violation                   an answer holds what is not the tenant's: 500, alarm
+
+Bodies have Elasticsearch's shape: ``{"error": {"root_cause": […], "type", "reason", …}, "status"}``; the two short
+forms (``error`` as a string) are those that its REST layer uses. Types and texts: FIELD survey, checked against
+running nodes by tests/integration/test_errors.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy.exchange import Headers, Reply
+
+
+class EsproxyError(Exception):
+    """Base of all errors that have an answer. ``extra`` goes into the error object beside type and reason."""
+
+    status = 500
+    type = "exception"
+
+    def __init__(self, reason: str, *, status: int | None = None, type: str | None = None, **extra: Any) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        if status is not None:
+            self.status = status
+        if type is not None:
+            self.type = type
+        self.extra = extra
+        self.headers: Headers = []
+
+    def cause(self) -> dict[str, Any]:
+        """The error object of one cause, as it stands in ``root_cause`` and in items of bulk and msearch."""
+        return {"type": self.type, "reason": self.reason, **self.extra}
+
+    def payload(self) -> dict[str, Any]:
+        cause = self.cause()
+        return {"error": {"root_cause": [cause], **cause}, "status": self.status}
+
+
+class Refusal(EsproxyError):
+    status = 400
+    type = "illegal_argument_exception"
+
+
+class Failed(EsproxyError):
+    status = 503
+    type = "exception"
+
+
+class Violation(EsproxyError):
+    """The upstream's answer holds something that is not the tenant's. Never tells what."""
+
+    status = 500
+    type = "exception"
+
+    def __init__(self, where: str) -> None:
+        super().__init__("the answer was withheld because it failed verification")
+        self.where = where
+
+
+class Short(Refusal):
+    """Elasticsearch's short form: ``{"error": "text", "status": n}``."""
+
+    def payload(self) -> dict[str, Any]:
+        return {"error": self.reason, "status": self.status}
+
+
+def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False) -> Reply:
+    """The answer for an error. ``product``: the upstream is Elasticsearch, whose clients look for its header.
+    ``head``: the request was a HEAD, so there is no body."""
+    option = orjson.OPT_INDENT_2 if pretty else 0
+    body = b"" if head else orjson.dumps(error.payload(), option=option)
+    if pretty and body:
+        body += b"\n"
+    headers = json_headers(product) + error.headers
+    return Reply(error.status, headers, body)
+
+
+def json_headers(product: bool) -> Headers:
+    """Headers of an answer that we make ourselves, as the upstream's kind sends them."""
+    if product:
+        return [(b"x-elastic-product", b"Elasticsearch"), (b"content-type", b"application/json")]
+    return [(b"content-type", b"application/json; charset=UTF-8")]
+
+
+# --- the refusals, by name ------------------------------------------------------------------------
+
+
+def unknown_endpoint(uri: str, method: str) -> Refusal:
+    return Short(f"no handler found for uri [{uri}] and method [{method}]")
+
+
+def wrong_method(uri: str, method: str, allowed: list[str]) -> Refusal:
+    error = Short(f"Incorrect HTTP method for uri [{uri}] and method [{method}], allowed: [{', '.join(allowed)}]", status=405)
+    error.headers = [(b"allow", ", ".join(allowed).encode())]
+    return error
+
+
+def unsupported_media(value: str) -> Refusal:
+    return Short(f"Content-Type header [{value}] is not supported", status=406)
+
+
+def unknown_parameter(path: str, name: str, known: list[str]) -> Refusal:
+    """Nearest known names are offered, as the nodes do."""
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 3)
+    hint = f" -> did you mean [{near[0]}]?" if len(near) == 1 else f" -> did you mean any of {near}?".replace("'", "") if near else ""
+    return Refusal(f"request [{path}] contains unrecognized parameter: [{name}]{hint}")
+
+
+def no_such_index(name: str) -> Refusal:
+    extra = {"resource.type": "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
+    return Refusal(f"no such index [{name}]", status=404, type="index_not_found_exception", **extra)
+
+
+def invalid_index_name(name: str, why: str) -> Refusal:
+    reason = f"Invalid index name [{name}], {why}"
+    return Refusal(reason, type="invalid_index_name_exception", index_uuid="_na_", index=name)
+
+
+def too_large(limit: int) -> Refusal:
+    return Refusal(f"the body is larger than {limit} bytes", status=413, type="content_too_long_exception")

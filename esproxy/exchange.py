@@ -1,0 +1,150 @@
+"""What passes between shells, Gateway and engine: heads, steps, and what procedures yield.
+
+Nothing here does I/O. A *head* is what is known of a request or an answer before its body. A *step* is what the
+Gateway asks for; there is at most one per call. Steps are small slotted classes: GATEWAY measurements put a
+NamedTuple at twice their cost. See docs/design/gateway.md for who calls what in which order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable
+from dataclasses import dataclass
+from typing import Any, Union
+
+Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
+
+
+@dataclass(slots=True)
+class Head:
+    """A request before its body. ``target`` is the raw request target, undecoded; ``peer`` the client's address."""
+
+    method: str
+    target: bytes
+    headers: Headers
+    peer: str | None = None
+
+    def get(self, name: bytes) -> bytes | None:
+        """The value of a header; None when absent. For a header that came more than once, the first."""
+        return next((value for key, value in self.headers if key == name), None)
+
+    def all(self, name: bytes) -> list[bytes]:
+        return [value for key, value in self.headers if key == name]
+
+
+@dataclass(slots=True)
+class AnswerHead:
+    """An answer before its body, from a node or for a client. ``length`` None: unknown, sent chunked."""
+
+    status: int
+    headers: Headers
+    length: int | None = None
+
+    def get(self, name: bytes) -> bytes | None:
+        return next((value for key, value in self.headers if key == name), None)
+
+
+# --- steps: what the Gateway asks for ------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Send:
+    """Start an upstream call. ``body`` is its first part; ``last`` when it is all of it; ``held`` when the
+    engine may repeat the call on a fresh connection because body is whole and the call is safe to repeat."""
+
+    cluster: str
+    method: str
+    target: bytes
+    headers: Headers
+    body: bytes = b""
+    last: bool = True
+    held: bool = False
+
+
+@dataclass(slots=True)
+class More:
+    """The next part of the body of the Send under way."""
+
+    data: bytes
+    last: bool
+
+
+@dataclass(slots=True)
+class Write:
+    """Bytes for the client. The first one of an exchange carries the head."""
+
+    data: bytes
+    last: bool
+    head: AnswerHead | None = None
+
+
+@dataclass(slots=True)
+class Reply:
+    """A whole answer for the client; nothing (more) goes upstream."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+@dataclass(slots=True)
+class Need:
+    """Run a procedure, then ``resume``. Exchanges that wait under the same ``key`` share one run, which
+    outlives its clients; without a key the procedure dies with its client."""
+
+    procedure: Procedure
+    key: Hashable | None = None
+
+
+@dataclass(slots=True)
+class Abort:
+    """Cut the client's connection so that it cannot take the answer for whole, and end the upstream call."""
+
+    why: str
+
+
+Step = Union[Send, More, Write, Reply, Need, Abort]
+
+
+# --- what procedures yield -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Call:
+    """One upstream call, answered as a whole ``Answer`` of at most ``limit`` bytes."""
+
+    send: Send
+    limit: int = 64 << 20
+
+
+@dataclass(slots=True)
+class Calls:
+    """Several upstream calls at once → list of Answer, in order."""
+
+    calls: list[Call]
+
+
+@dataclass(slots=True)
+class Wait:
+    """Go on after so many seconds."""
+
+    seconds: float
+
+
+@dataclass(slots=True)
+class Answer:
+    """A whole answer of a node."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+@dataclass(slots=True, frozen=True)
+class Go:
+    """A procedure's outcome: memory is filled, look again."""
+
+
+GO = Go()
+Outcome = Union[Reply, Go]
+Procedure = Generator[Union[Call, Calls, Wait], Any, Outcome]
+ProcedureFactory = Callable[[], Procedure]
