@@ -94,8 +94,15 @@ def json_headers(product: bool) -> Headers:
 # --- the refusals, by name ------------------------------------------------------------------------
 
 
+class Bare(Short):
+    """The short form without a status, which nodes use for unknown paths only."""
+
+    def payload(self) -> dict[str, Any]:
+        return {"error": self.reason}
+
+
 def unknown_endpoint(uri: str, method: str) -> Refusal:
-    return Short(f"no handler found for uri [{uri}] and method [{method}]")
+    return Bare(f"no handler found for uri [{uri}] and method [{method}]")
 
 
 def wrong_method(uri: str, method: str, allowed: list[str]) -> Refusal:

@@ -1,0 +1,130 @@
+"""From method and path to an endpoint.
+
+The route list is the policy: what has no row in ``ENDPOINTS`` does not exist here, whatever the definitions know. URL
+templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
+form without an index means, and who restores the answer.
+
+Matching is a trie over decoded segments: literals go before placeholders, as in the nodes. A path that exists under
+another method is a 405, any other a 400, in Elasticsearch's words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from esproxy.api.tables import Tables
+from esproxy.errors import unknown_endpoint, wrong_method
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One endpoint's policy.
+
+    ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
+    ``esproxy.metadata`` that makes the answer from the node's, None for the rule table alone. ``write``: the index in the
+    path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
+    """
+
+    name: str
+    all: bool = False
+    answer: str | None = None
+    keyed: bool = False
+    write: bool = False
+
+
+ENDPOINTS = {
+    row.name: row
+    for row in (
+        Row("info", answer="info"),
+        Row("ping"),
+        Row("indices.create", write=True),
+        Row("indices.delete"),
+        Row("indices.exists"),
+        Row("indices.get", keyed=True),
+        Row("indices.get_mapping", all=True, keyed=True),
+        Row("indices.get_field_mapping", all=True, keyed=True),
+        Row("indices.put_mapping"),
+        Row("indices.refresh", all=True),
+        Row("index", write=True),
+        Row("create", write=True),
+        Row("get"),
+        Row("exists"),
+        Row("get_source"),
+        Row("exists_source"),
+        Row("update", write=True),
+        Row("delete", write=True),
+        Row("bulk", write=True),
+        Row("mget"),
+        Row("search", all=True),
+        Row("count", all=True),
+        Row("cat.indices", all=True, answer="cat"),
+        Row("cluster.health", all=True, answer="health"),
+    )
+}
+
+
+@dataclass(slots=True)
+class Route:
+    """What a path leads to. ``template`` are its segments; ``with_index`` the same endpoint's template that
+    names an index, for rows where its absence means all."""
+
+    row: Row
+    template: tuple[str, ...]
+    with_index: tuple[str, ...] | None
+
+
+@dataclass(slots=True)
+class _Node:
+    literal: dict[str, _Node] = field(default_factory=dict)
+    named: _Node | None = None
+    methods: dict[str, Route] = field(default_factory=dict)
+
+
+class Router:
+    """All routes of one engine's tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.root = _Node()
+        for name, row in ENDPOINTS.items():
+            endpoint = tables.endpoints.get(name)
+            if endpoint is None:  # an endpoint that this engine does not have
+                continue
+            templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
+            with_index = next((t for _, t in templates if "{index}" in t), None) if row.all else None
+            for methods, template in templates:
+                route = Route(row, template, with_index if "{index}" not in template else None)
+                self._add(methods, template, route)
+
+    def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
+        node = self.root
+        for part in template:
+            if part.startswith("{"):
+                node.named = node = node.named or _Node()
+            else:
+                node = node.literal.setdefault(part, _Node())
+        for method in methods:
+            node.methods.setdefault(method, route)
+
+    def match(self, method: str, path: list[str], uri: str) -> tuple[Route, dict[str, str]]:
+        """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
+        allowed: set[str] = set()
+        for node in self._nodes(self.root, path, 0):
+            route = node.methods.get(method)
+            if route is not None:
+                names = {part[1:-1]: path[i] for i, part in enumerate(route.template) if part[0] == "{"}
+                return route, names
+            allowed.update(node.methods)
+        if allowed:
+            raise wrong_method(uri, method, sorted(allowed))
+        raise unknown_endpoint(uri, method)
+
+    def _nodes(self, node: _Node, path: list[str], at: int):
+        """Every node that the path leads to, the most literal first."""
+        if at == len(path):
+            yield node
+            return
+        following = node.literal.get(path[at])
+        if following is not None:
+            yield from self._nodes(following, path, at + 1)
+        if node.named is not None:
+            yield from self._nodes(node.named, path, at + 1)
