@@ -1,0 +1,292 @@
+"""The life of a request, from its first byte to the last of its answer. No I/O; see docs/design/gateway.md.
+
+    open          who: cluster, route, tenant, parameters             → refuse, wait for knowledge, or go on
+    feed          the body, until it is whole                         → Send
+    open_answer   the node's head: which way to restore               → hold, or begin to write
+    feed_answer   the node's body, restored and verified              → Reply when it fits the window, else Write …
+    fail_answer   no (whole) answer                                   → 502, 503, 504, or Abort
+
+States::
+
+    BODY  ── whole, understood ──▶ SENT ── head ──▶ ANSWER ── last ──▶ DONE
+      ▲ │                           │                  │
+      │ └─ Need ─▶ BUSY ─ resume ─┐ └── failure ───────┴──▶ DONE
+      └───────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from esproxy import answer as answers
+from esproxy import request as requests
+from esproxy.api.target import parse
+from esproxy.cluster import Cluster
+from esproxy.errors import EsproxyError, Failed, Refusal, Violation, reply, too_large
+from esproxy.exchange import Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
+from esproxy.procedures.discover import discover
+from esproxy.request import Plan
+from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
+from esproxy.tenancy.tenant import Tenants
+from esproxy.upstream.engine_api import Failure
+
+if TYPE_CHECKING:
+    from esproxy.config import Settings
+
+log = logging.getLogger("esproxy.gateway")
+
+BODY, ANSWER = 1, 2  # bits of Exchange.wants
+
+
+class State(Enum):
+    BODY = "body"
+    BUSY = "busy"
+    SENT = "sent"
+    ANSWER = "answer"
+    DONE = "done"
+
+
+class Gateway:
+    """What all exchanges share: settings, identity, tenants, and what is known of the clusters."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.cluster_name = settings.placement.cluster
+        self.clusters: dict[str, Cluster] = {}
+        self.violations = 0
+        self.unknown_keys = 0
+        registry = Registry(settings.tenants.mode, settings.tenants.ids)
+        identity = settings.identity
+        self.pattern = PatternIdentity(identity.index_pattern, registry) if identity.index_pattern else None
+        self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
+        self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
+
+    def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[Exchange, Step | None]:
+        """Begin an exchange with its head and as much of the body as is there."""
+        exchange = Exchange(self, head)
+        return exchange, exchange.feed(chunk, last)
+
+
+class Exchange:
+    """One request and its answer. Not for two threads."""
+
+    __slots__ = ("gateway", "head", "state", "wants", "plan", "parts", "size", "whole", "restore", "out", "out_size", "answer", "writing")
+
+    def __init__(self, gateway: Gateway, head: Head) -> None:
+        self.gateway = gateway
+        self.head = head
+        self.state = State.BODY
+        self.wants = BODY
+        self.plan: Plan | None = None
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.whole = False
+        self.restore: answers.Walk | answers.Whole | None = None
+        self.out: list[bytes] = []
+        self.out_size = 0
+        self.answer: AnswerHead | None = None
+        self.writing = False
+
+    # --- the way in ----------------------------------------------------------------------------
+
+    def feed(self, chunk: bytes, last: bool) -> Step | None:
+        """The next part of the client's body."""
+        assert self.state is State.BODY or self.state is State.BUSY, self.state
+        if chunk:
+            self.parts.append(chunk)
+            self.size += len(chunk)
+        self.whole = last
+        if self.state is State.BUSY:
+            return None
+        try:
+            return self._go_on()
+        except EsproxyError as error:
+            return self._refuse(error)
+
+    def _go_on(self) -> Step | None:
+        gateway = self.gateway
+        cluster = gateway.clusters.get(gateway.cluster_name)
+        if cluster is None:
+            self.state, self.wants = State.BUSY, 0
+            return Need(discover(gateway.cluster_name, gateway.clusters), key=("discover", gateway.cluster_name))
+        if self.plan is None:
+            self.plan = self._understand(cluster)
+        if self.size > gateway.settings.limits.max_body:
+            raise too_large(gateway.settings.limits.max_body)
+        if not self.whole:
+            return None
+        return self._send(self.plan, b"".join(self.parts) if len(self.parts) != 1 else self.parts[0])
+
+    def _understand(self, cluster: Cluster) -> Plan:
+        """Everything that can be said from the head alone."""
+        gateway, head = self.gateway, self.head
+        tenant = None
+        if gateway.header is not None:
+            tenant = gateway.tenants.get(gateway.header.tenant(head))
+        target = parse(head.target)
+        engine = cluster.engine
+        uri = head.target.decode("ascii", "backslashreplace")
+        route, parts = engine.router.match(head.method, target.path, uri)
+        endpoint = engine.tables.endpoints[route.row.name]
+        return Plan(head, cluster, route, endpoint, parts, target.query, target.raw_path, tenant, gateway.pattern, gateway.tenants)
+
+    def _send(self, plan: Plan, body: bytes) -> Step:
+        if not body and "source" in plan.query and plan.endpoint.body != "none":
+            body, media = self._body_from_query(plan)
+        else:
+            media = requests.media_type(plan) if body else None
+        plan.query.pop("source", None)
+        plan.query.pop("source_content_type", None)
+        if body:
+            if plan.endpoint.body == "none":
+                if plan.product:
+                    raise Refusal(f"request [{self.head.method} {plan.raw_path}] does not support having a body")
+                body, media = b"", None  # OpenSearch ignores it
+            else:
+                body = self._rewritten(plan, body)
+        elif plan.pattern is None:
+            plan.owner()
+        target = requests.physical_target(plan)
+        if plan.typed:
+            target += (b"&" if b"?" in target else b"?") + b"typed_keys=true"
+        self.parts.clear()
+        self.state, self.wants = State.SENT, ANSWER
+        held = self.head.method in ("GET", "HEAD")
+        return Send(plan.cluster.name, self.head.method, target, requests.physical_headers(plan, media), body, True, held)
+
+    def _rewritten(self, plan: Plan, body: bytes) -> bytes:
+        if plan.pattern is not None and "index" in plan.parts:
+            requests.physical_target(plan)  # the path tells the tenant before the body is read
+        return requests.physical_body(plan, body, self.gateway.settings.limits.max_depth)
+
+    @staticmethod
+    def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
+        media = plan.query.get("source_content_type")
+        if media is None:
+            raise Refusal("source and source_content_type parameters are required", type="illegal_state_exception")
+        if media.split(";")[0] not in requests.NDJSON_TYPES:
+            raise Refusal(f"the source_content_type [{media}] is not supported")
+        return plan.query["source"].encode(), media.encode("latin-1", "replace")
+
+    def resume(self, outcome: Outcome | BaseException) -> Step | None:
+        """A procedure that was needed has ended."""
+        assert self.state is State.BUSY, self.state
+        if isinstance(outcome, Reply):
+            self.state, self.wants = State.DONE, 0
+            return outcome
+        self.state, self.wants = State.BODY, 0 if self.whole else BODY
+        try:
+            if isinstance(outcome, BaseException):
+                raise outcome if isinstance(outcome, EsproxyError) else Failed("the cluster could not be reached", status=503)
+            return self._go_on()
+        except EsproxyError as error:
+            return self._refuse(error)
+
+    # --- the way back --------------------------------------------------------------------------
+
+    def may_send(self, now: float) -> bool:
+        """Asked by the engine at each attempt, once it has a connection."""
+        return self.state is State.SENT
+
+    def open_answer(self, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> Step | None:
+        """The node's answer begins."""
+        assert self.state is State.SENT, self.state
+        assert self.plan is not None
+        self.state = State.ANSWER
+        try:
+            self.answer = AnswerHead(head.status, answers.client_headers(self.plan, head), head.length)
+            self.restore = self._way_back(self.plan, head)
+            return self._restored(chunk, last)
+        except EsproxyError as error:
+            return self._withhold(error)
+
+    def _way_back(self, plan: Plan, head: AnswerHead) -> answers.Walk | answers.Whole | None:
+        if self.head.method == "HEAD":
+            return None
+        row = plan.route.row
+        if head.status >= 400 or row.answer is not None or plan.meta is not None or plan.filter_path is not None:
+            return answers.Whole(plan, head)
+        state = plan.endpoint.response
+        if state is None:
+            raise Failed("the node sent an answer where none was expected", status=502)
+        return answers.Walk(plan, state)
+
+    def feed_answer(self, chunk: bytes, last: bool) -> Step | None:
+        """The next part of the node's answer."""
+        assert self.state is State.ANSWER, self.state
+        try:
+            return self._restored(chunk, last)
+        except EsproxyError as error:
+            return self._withhold(error)
+
+    def _restored(self, chunk: bytes, last: bool) -> Step | None:
+        assert self.answer is not None and self.plan is not None
+        if self.restore is None:
+            return self._finish(b"") if last else None
+        out = self.restore.feed(chunk, last)
+        if self.writing:
+            if last:
+                self.state, self.wants = State.DONE, 0
+            return Write(out, last) if out or last else None
+        if last and not self.out:
+            return self._finish(out)
+        self.out.append(out)
+        self.out_size += len(out)
+        if last:
+            return self._finish(b"".join(self.out))
+        if self.out_size <= self.gateway.settings.limits.window or isinstance(self.restore, answers.Whole):
+            return None
+        self.writing = True
+        held, self.out = b"".join(self.out), []
+        return Write(held, False, AnswerHead(self.answer.status, self.answer.headers, None))
+
+    def _finish(self, body: bytes) -> Reply:
+        assert self.answer is not None and self.plan is not None
+        self.state, self.wants = State.DONE, 0
+        headers = self.answer.headers
+        if self.plan.route.row.answer == "cat" and self.answer.status < 400 and not answers.wants_json(self.plan):
+            headers = [h for h in headers if h[0] != b"content-type"] + [(b"content-type", b"text/plain; charset=UTF-8")]
+        return Reply(self.answer.status, headers, body)
+
+    def fail_answer(self, failure: Failure) -> Step | None:
+        """There is no (whole) answer."""
+        assert self.state in (State.SENT, State.ANSWER), self.state
+        status = {"connect": 503, "timeout": 504, "refused": 503, "overflow": 502, "broken": 502}[failure.what]
+        words = {
+            "connect": "no node of the cluster could be reached",
+            "timeout": "the cluster did not answer in time",
+            "refused": "the request was not sent",
+            "overflow": "the node's answer is too large",
+            "broken": "the connection to the node broke before the answer was whole",
+        }[failure.what]
+        return self._withhold(Failed(words, status=status))
+
+    def close(self) -> None:
+        """The client is gone."""
+        self.state, self.wants = State.DONE, 0
+        self.parts.clear()
+        self.out.clear()
+
+    # --- refusing --------------------------------------------------------------------------------
+
+    def _refuse(self, error: EsproxyError) -> Reply:
+        cluster = self.gateway.clusters.get(self.gateway.cluster_name)
+        self.state, self.wants = State.DONE, 0
+        self.parts.clear()
+        pretty = self.plan is not None and self.plan.pretty
+        return reply(error, product=cluster is not None and cluster.product, pretty=pretty, head=self.head.method == "HEAD")
+
+    def _withhold(self, error: EsproxyError) -> Step:
+        """The answer cannot be given: an error instead while nothing of it has left, else cut the connection."""
+        if isinstance(error, Violation):
+            self.gateway.violations += 1
+            log.error("violation: %s in the answer to %s", error.where, self.plan.route.row.name if self.plan else "?")
+        if self.writing:
+            self.state, self.wants = State.DONE, 0
+            return Abort(str(error))
+        self.out.clear()
+        return self._refuse(error)
+
+

@@ -1,0 +1,296 @@
+"""From a client's request to the node's: target, headers and body, rewritten for the tenant's layout.
+
+A ``Plan`` is one request, understood: what the answer's way back (``esproxy.answer``) needs to know. ``physical_target``,
+``physical_headers`` and ``physical_body`` make what goes upstream. Everything here raises Refusal for what is not understood;
+nothing has been sent by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from esproxy import core
+from esproxy.api.filter_path import FilterPath
+from esproxy.api.kinds import Kind, Mark
+from esproxy.api.routes import Route
+from esproxy.api.tables import Endpoint
+from esproxy.api.target import build
+from esproxy.cluster import Cluster
+from esproxy.errors import Refusal, unknown_parameter, unsupported_media
+from esproxy.exchange import Head, Headers
+from esproxy.languages import rewrite_lucene, rewrite_script
+from esproxy.metadata.settings import rewrite_settings
+from esproxy.tenancy.identify import PatternIdentity
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.tenant import PATTERN_REQUEST, Tenant, Tenants
+
+FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
+JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
+NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
+CAT_DRAWING = ("format", "v", "help")
+TYPED = Mark.AGGS | Mark.SUGGEST
+
+
+@dataclass(slots=True)
+class Plan:
+    """One request, understood. ``spelled`` maps what is sent as an index name to what the client wrote."""
+
+    head: Head
+    cluster: Cluster
+    route: Route
+    endpoint: Endpoint
+    parts: dict[str, str]
+    query: dict[str, str]
+    raw_path: str
+    tenant: Tenant | None
+    pattern: PatternIdentity | None
+    tenants: Tenants
+    spelled: dict[str, str] = field(default_factory=dict)
+    typed: bool = False  # typed_keys is asked for by us, not by the client
+    filter_path: FilterPath | None = None
+    drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
+    meta: MetaFields | None = None
+
+    @property
+    def product(self) -> bool:
+        return self.cluster.product
+
+    @property
+    def pretty(self) -> bool:
+        return self.query.get("pretty", "false") != "false"
+
+    def owner(self) -> Tenant:
+        """The tenant, known by now. Raises Refusal when nothing in the request told it."""
+        if self.tenant is None:
+            raise Refusal("nothing in the request tells the tenant")
+        return self.tenant
+
+    def index(self, name: str, *, creatable: bool = False) -> str:
+        self._adopt(name)
+        return self.owner().names.one(name, self.spelled, product=self.product, creatable=creatable)
+
+    def expression(self, text: str) -> str:
+        if self.pattern is not None:
+            for term in text.split(","):
+                self._adopt(term.removeprefix("-"))
+        return self.owner().names.expression(text, self.spelled, product=self.product)
+
+    def name(self, name: str) -> str:
+        """The physical name of a pipeline, script or template."""
+        return name if name == "_none" else self.owner().names.prefix + name
+
+    def _adopt(self, name: str) -> None:
+        """In index-pattern mode a name tells the tenant, and all names must tell the same."""
+        if self.pattern is None:
+            return
+        tenant = self.pattern.tenant_of(name.removeprefix("<").removesuffix(">"))
+        if self.tenant is None:
+            self.tenant = self.tenants.get(tenant)
+        elif self.tenant.id != tenant:
+            raise Refusal("the request names indices of more than one tenant")
+
+
+# --- target ---------------------------------------------------------------------------------------
+
+
+def physical_target(plan: Plan) -> bytes:
+    """The node's request target. Raises Refusal for an unknown parameter or a name that is none."""
+    template = plan.route.template
+    if plan.route.with_index is not None:
+        template = plan.route.with_index
+        plan.parts["index"] = plan.owner().names.everything(plan.spelled)
+        done = "index"
+    else:
+        done = ""
+    path: list[str] = []
+    for part in template:
+        if part[0] != "{":
+            path.append(part)
+            continue
+        name = part[1:-1]
+        value = plan.parts[name]
+        path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value))
+    return build(path, _physical_query(plan))
+
+
+def _path_value(plan: Plan, kind: Kind, value: str) -> str:
+    if kind is Kind.INDEX:
+        return plan.index(value, creatable=plan.route.row.write)
+    if kind is Kind.EXPR:
+        return plan.expression(value)
+    if kind in (Kind.ID, Kind.COPY, Kind.FIELD):
+        return value
+    raise Refusal(f"the path of [{plan.raw_path}] cannot be used here")
+
+
+def _physical_query(plan: Plan) -> dict[str, str]:
+    known = plan.endpoint.query
+    cat = plan.route.row.answer == "cat"
+    out: dict[str, str] = {}
+    for name, value in plan.query.items():
+        kind = known.get(name)
+        if kind is None:
+            raise unknown_parameter(plan.raw_path, name, list(known))
+        if cat and name in CAT_DRAWING:
+            plan.drawing[name] = value
+        elif name == "filter_path" and plan.route.row.keyed:
+            plan.filter_path = FilterPath(value)
+        elif name == "format":
+            _only_json(value)
+        else:
+            out[name] = _query_value(plan, kind, name, value)
+    if cat and "help" not in plan.drawing:
+        out["format"] = "json"
+    elif cat:
+        out["help"] = plan.drawing["help"]
+    if "_index" in plan.query.get("sort", ""):
+        plan.meta = MetaFields.of_sort(plan.query["sort"])
+    if plan.spelled and _has_dot_pattern(plan) and "expand_wildcards" in known:
+        out["expand_wildcards"] = _with_hidden(out.get("expand_wildcards", "open"))
+    return out
+
+
+def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
+    if kind is Kind.INDEX:
+        return plan.index(value)
+    if kind is Kind.EXPR:
+        return plan.expression(value)
+    if kind is Kind.PIPELINE or kind is Kind.SEARCH_PIPELINE:
+        return plan.name(value)
+    if kind is Kind.LUCENE:
+        return rewrite_lucene(value, plan.expression)
+    if kind in (Kind.COPY, Kind.ROUTING, Kind.FIELD, Kind.ID):
+        return value
+    raise Refusal(f"the parameter [{name}] cannot be used here")
+
+
+def _only_json(value: str) -> None:
+    if value != "json":
+        raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+
+
+def _has_dot_pattern(plan: Plan) -> bool:
+    """A pattern that begins with a dot also matches hidden names that do; under a prefix the node cannot see the dot."""
+    return any(text.startswith(".") and "*" in text for text in plan.spelled.values())
+
+
+def _with_hidden(value: str) -> str:
+    return value if "hidden" in value or "all" in value or "none" in value else value + ",hidden"
+
+
+# --- headers ---------------------------------------------------------------------------------------
+
+
+def physical_headers(plan: Plan, media: bytes | None) -> Headers:
+    """What goes upstream of the client's headers: the media types, the trace, and its own request id under the tenant."""
+    out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
+    if media is not None:
+        out.append((b"content-type", media))
+    if plan.route.row.answer == "cat" and "help" not in plan.drawing:
+        out = [(name, value) for name, value in out if name != b"accept"] + [(b"accept", b"application/json")]
+    opaque = plan.head.get(b"x-opaque-id")
+    if opaque is not None:
+        out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
+    return out
+
+
+def media_type(plan: Plan) -> bytes:
+    """The content type of a body that we can read. Raises Refusal (406) for any other, as nodes do for theirs."""
+    values = plan.head.all(b"content-type")
+    if len(values) > 1:
+        raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
+    text = values[0].decode("latin-1") if values else ""
+    media, *options = [part.strip() for part in text.lower().split(";")]
+    allowed = NDJSON_TYPES if plan.endpoint.framing else JSON_TYPES | {"application/x-ndjson"}
+    if media not in allowed or not (plan.product or "vnd" not in media):
+        raise unsupported_media(text)
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "compatible-with" and value not in ("8", "9") or name == "charset" and value not in ("utf-8", "utf8"):
+            raise unsupported_media(text)
+    return values[0]
+
+
+# --- body --------------------------------------------------------------------------------------------
+
+
+def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
+    """The node's body. Raises Refusal, with offset and key, for what the rule tables do not know."""
+    endpoint = plan.endpoint
+    bindings = plan.tenant.request if plan.tenant is not None else PATTERN_REQUEST
+    resolver = RequestResolver(plan)
+    grammar = plan.cluster.engine.grammar
+    if endpoint.framing == "bulk":
+        roots = plan.cluster.engine.tables.roots
+        run = core.BulkPass(grammar, roots["bulk.action"], roots["bulk.update"], None, bindings, resolver, max_depth=max_depth)
+    else:
+        assert endpoint.request is not None
+        run = core.Pass(grammar, endpoint.request, bindings, resolver, max_depth=max_depth)
+    out = run.feed(body, True)
+    if run.status is not core.Status.OK:
+        raise body_refusal(plan, run, body)
+    marks = run.marks
+    if marks & TYPED and "typed_keys" in endpoint.query and plan.query.get("typed_keys", "false") == "false":
+        plan.typed = True
+    if marks & Mark.META_FIELD:
+        plan.meta = MetaFields.of_body(orjson.loads(body))
+        if plan.meta.inputs:
+            out = orjson.dumps(plan.meta.rewrite_inputs(orjson.loads(out), plan.owner().names.prefix))
+    return out
+
+
+def body_refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
+    """What a pass that ended early means, in a node's terms."""
+    error = core.BodyError.of(run, plan.cluster.engine.tables.reasons)
+    line = body.count(b"\n", 0, error.offset) + 1
+    col = error.offset - body.rfind(b"\n", 0, error.offset)
+    type_ = "parsing_exception"
+    if plan.endpoint.framing == "bulk":
+        type_ = "illegal_argument_exception"
+    elif error.malformed:
+        type_ = "x_content_parse_exception" if plan.product else "parse_exception"
+    return Refusal(error.words, type=type_, line=line, col=col)
+
+
+class RequestResolver:
+    """Answers the core's stops in a request: names that are not plain, settings, texts in a language."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
+        if kind is Kind.SCRIPT:
+            return rewrite_script(raw, len(self.plan.owner().names.prefix)) if b"_index" in raw else raw
+        if kind is Kind.LUCENE:
+            if b"_index" not in raw and b"\\" not in raw:
+                return raw
+        value = orjson.loads(raw)
+        if kind is Kind.SETTINGS:
+            if not isinstance(value, dict):
+                return raw
+            return orjson.dumps(rewrite_settings(value, self.plan.name))
+        text = value if isinstance(value, str) else raw.decode()
+        return orjson.dumps(self._text(kind, text))
+
+    def _text(self, kind: Kind, text: str) -> str:
+        plan = self.plan
+        if kind is Kind.LUCENE:
+            return rewrite_lucene(text, plan.expression)
+        if kind is Kind.EXPR:
+            return plan.expression(text)
+        if kind is Kind.INDEX or kind is Kind.ALIAS:
+            return self._bulk_name(text) if plan.endpoint.framing == "bulk" else plan.index(text)
+        return plan.name(text)
+
+    def _bulk_name(self, name: str) -> str:
+        """An illegal name is its item's error, said by the node. The prefix would make it legal, so it goes without: no index
+        can have such a name. ``_all`` alone means something to a node, and gets a second underscore."""
+        if not name or name[0] in "_-+":
+            sent = "__all" if name == "_all" else name
+            self.plan.spelled[sent] = name
+            return sent
+        return self.plan.index(name)
