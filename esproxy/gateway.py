@@ -128,7 +128,7 @@ class Exchange:
         target = parse(head.target)
         engine = cluster.engine
         uri = head.target.decode("ascii", "backslashreplace")
-        route, parts = engine.router.match(head.method, target.path, uri)
+        route, parts = engine.router.match(head.method, target, uri)
         endpoint = engine.tables.endpoints[route.row.name]
         return Plan(head, cluster, route, endpoint, parts, target.query, target.raw_path, tenant, gateway.pattern, gateway.tenants)
 

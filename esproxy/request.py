@@ -18,7 +18,7 @@ from esproxy.api.routes import Route
 from esproxy.api.tables import Endpoint
 from esproxy.api.target import build
 from esproxy.cluster import Cluster
-from esproxy.errors import Refusal, unknown_parameter, unsupported_media
+from esproxy.errors import Refusal, unknown_parameters, unsupported_media
 from esproxy.exchange import Head, Headers
 from esproxy.languages import rewrite_lucene, rewrite_script
 from esproxy.metadata.settings import rewrite_settings
@@ -129,10 +129,11 @@ def _physical_query(plan: Plan) -> dict[str, str]:
     known = plan.endpoint.query
     cat = plan.route.row.answer == "cat"
     out: dict[str, str] = {}
+    unknown = [name for name in plan.query if name not in known]
+    if unknown:
+        raise unknown_parameters(plan.raw_path, unknown, known)
     for name, value in plan.query.items():
-        kind = known.get(name)
-        if kind is None:
-            raise unknown_parameter(plan.raw_path, name, list(known))
+        kind = known[name]
         if cat and name in CAT_DRAWING:
             plan.drawing[name] = value
         elif name == "filter_path" and plan.route.row.keyed:

@@ -4,7 +4,7 @@ The route list is the policy: what has no row in ``ENDPOINTS`` does not exist he
 templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
 form without an index means, and who restores the answer.
 
-Matching is a trie over decoded segments: literals go before placeholders, as in the nodes. A path that exists under
+Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes. A path that exists under
 another method is a 405, any other a 400, in Elasticsearch's words.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from esproxy.api.tables import Tables
+from esproxy.api.target import Target
 from esproxy.errors import unknown_endpoint, wrong_method
 
 
@@ -31,6 +32,8 @@ class Row:
     keyed: bool = False
     write: bool = False
 
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD")  # the order in which Elasticsearch lists them
 
 ENDPOINTS = {
     row.name: row
@@ -105,17 +108,17 @@ class Router:
         for method in methods:
             node.methods.setdefault(method, route)
 
-    def match(self, method: str, path: list[str], uri: str) -> tuple[Route, dict[str, str]]:
+    def match(self, method: str, target: Target, uri: str) -> tuple[Route, dict[str, str]]:
         """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
         allowed: set[str] = set()
-        for node in self._nodes(self.root, path, 0):
+        for node in self._nodes(self.root, target.raw, 0):
             route = node.methods.get(method)
             if route is not None:
-                names = {part[1:-1]: path[i] for i, part in enumerate(route.template) if part[0] == "{"}
+                names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
                 return route, names
             allowed.update(node.methods)
         if allowed:
-            raise wrong_method(uri, method, sorted(allowed))
+            raise wrong_method(uri, method, sorted(allowed, key=METHODS.index))
         raise unknown_endpoint(uri, method)
 
     def _nodes(self, node: _Node, path: list[str], at: int):

@@ -5,7 +5,8 @@ upstream: the path is split at literal slashes, each segment is percent-decoded 
 encoded from the decoded parts. ``%2F`` inside a segment is data. The query string follows Elasticsearch's own reader
 (``RestUtils.decodeQueryString``): ``&`` and ``;`` separate, ``+`` is a space, a name without ``=`` has an empty value.
 Refused, because someone on the way could read them differently: dot segments, empty segments (but one trailing slash),
-control characters, text that is no UTF-8, broken escapes, absolute targets, and a parameter given twice.
+control characters, text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last counts, as
+on the nodes; only that one is sent.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ HEX = frozenset(b"0123456789abcdefABCDEF")
 
 @dataclass(slots=True)
 class Target:
-    """Decoded ``path`` (segments) and ``query`` (in order). ``raw_path`` is for error texts only."""
+    """Decoded ``path`` (segments) and ``query`` (in order). ``raw`` are the segments as sent: literals of a
+    template match before decoding, on the nodes too. ``raw_path`` is for error texts only."""
 
     path: list[str]
+    raw: list[str]
     query: dict[str, str]
     raw_path: str
 
@@ -40,14 +43,11 @@ def parse(raw: bytes) -> Target:
     if not raw.startswith(b"/"):
         raise Refusal("the request target must begin with a slash")
     path, _, query = raw.partition(b"?")
-    if path == b"/":
-        segments = []
-    else:
-        parts = path[1:].split(b"/")
-        if parts[-1] == b"":
-            parts.pop()
-        segments = [_segment(part) for part in parts]
-    return Target(segments, _query(query) if query else {}, path.decode("ascii", "backslashreplace"))
+    parts = path[1:].split(b"/")
+    if parts[-1] == b"":
+        parts.pop()
+    spelled = [part.decode("ascii", "backslashreplace") for part in parts]
+    return Target([_segment(part) for part in parts], spelled, _query(query) if query else {}, path.decode("ascii", "backslashreplace"))
 
 
 def build(path: list[str], query: dict[str, str]) -> bytes:
@@ -71,10 +71,7 @@ def _query(query: bytes) -> dict[str, str]:
         if not pair:
             continue
         name, _, value = pair.replace(b"+", b" ").partition(b"=")
-        key = _decode(name)
-        if key in found:
-            raise Refusal(f"the parameter [{key}] is given more than once")
-        found[key] = _decode(value)
+        found[_decode(name)] = _decode(value)
     return found
 
 

@@ -6,8 +6,8 @@ follows a prefix, wildcards included, can only name what is the tenant's; so the
 
 An **expression** is rewritten term by term (ARCHITECTURE section 6): ``*`` → ``acme.*``, ``-x*`` → ``-acme.x*``,
 ``<logs-{now/d}>`` → ``<acme.logs-{now/d}>``. The cluster resolves it. What could leave the prefix is refused: remote
-clusters, and quotes in date math. An expression without a positive term is not sent, because a node takes some of them for "all";
-``acme.*,-acme.*`` stands for it, which is nothing on every version.
+clusters, and quotes in date math. An expression of exclusions alone is not sent as such: ``acme.*,-acme.*`` stands for it, which
+is nothing on every version.
 
 Error texts are those of running nodes (Elasticsearch 8.19 and 9.4, OpenSearch 2.19 and 3.8).
 """
@@ -20,6 +20,7 @@ from esproxy.errors import Refusal, invalid_index_name, no_such_index
 
 TENANT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 LEADING = ("_", "-", "+")
+FORBIDDEN = frozenset(' "*\\<|,>/?')
 
 
 def legal_tenant(tenant: str) -> bool:
@@ -39,42 +40,44 @@ class PrefixNames:
     def one(self, name: str, spelled: dict[str, str], *, product: bool, creatable: bool = False) -> str:
         """The physical name of a position that holds exactly one name. Raises Refusal.
 
-        A node that gets an illegal name says so itself, with the prefix taken off again on the way back; only
-        what the prefix would make legal is refused here.
+        A node that gets an illegal name mostly says so itself, with the prefix taken off again on the way back. What the
+        prefix would make legal is refused here, and so is what another reader could take for several names.
         """
+        if not name:
+            raise invalid_index_name(name, "must not be empty")
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
         if name.startswith("_"):
             raise invalid_index_name(name, "must not start with '_'.")
-        if not name:
-            raise invalid_index_name(name, "must not be empty")
+        if not (name.startswith("<") and name.endswith(">")) and any(c in FORBIDDEN for c in name):
+            if not creatable:
+                raise no_such_index(name)
+            raise invalid_index_name(name, f"must not contain the following characters {_forbidden(product)}")
         physical = self._term(name, product)
         spelled[physical] = name
         return physical
 
     def expression(self, text: str, spelled: dict[str, str], *, product: bool) -> str:
         """The physical expression for a comma list of terms. Raises Refusal."""
-        if text == "_all" or text == "*":
+        if text in ("_all", "*") or not text.strip(","):  # a lone comma is "all" to a node
             physical = self.prefix + "*"
-            spelled[physical] = text
+            spelled[physical] = text if text.strip(",") else "_all"
             return physical
         out: list[str] = []
-        positive = False
-        terms = text.split(",")
-        for term in terms:
-            if not term:
-                continue
-            if term == "_all":
-                term = "*"
-            if term.startswith("-"):
-                if not positive and not product and "*" not in term:
-                    raise no_such_index(term)  # OpenSearch takes a leading -x for a name
+        positive = wildcard = False
+        for term in text.rstrip(",").split(","):
+            if term.startswith("_"):
+                raise invalid_index_name(term, "must not start with '_'.")
+            if term in ("", "-"):
+                raise _empty_term(term, product)
+            if term.startswith("-") and (product or wildcard or "*" in term):
                 physical = "-" + self._term(term[1:], product)
+            elif term.startswith("-"):
+                raise no_such_index(term)  # OpenSearch takes it for a name, and no name begins so
             else:
-                if term.startswith("_"):
-                    raise invalid_index_name(term, "must not start with '_'.")
                 physical = self._term(term, product)
                 positive = True
+            wildcard = wildcard or "*" in term
             spelled[physical] = term
             out.append(physical)
         if not positive:
@@ -101,6 +104,17 @@ class PrefixNames:
         if ":" in name:
             raise _no_remote(term, product)
         return self.prefix + term
+
+
+def _empty_term(term: str, product: bool) -> Refusal:
+    if not product:
+        return no_such_index(term)
+    return invalid_index_name("", "exclusion cannot be empty" if term else "expression cannot be empty")
+
+
+def _forbidden(product: bool) -> str:
+    """The set as each engine prints it."""
+    return "[' ','\"','*',',','/','<','>','?','\\','|']" if product else '[ , ", *, \\, <, |, ,, >, /, ?]'
 
 
 def _no_remote(term: str, product: bool) -> Refusal:

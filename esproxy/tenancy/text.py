@@ -8,7 +8,7 @@ Everything else is the client's own text and stays.
 
 from __future__ import annotations
 
-NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-*~+<>{}/|!@$%&()=;ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+NAME_CHARS = frozenset(",abcdefghijklmnopqrstuvwxyz0123456789_.-*~+<>{}/|!@$%&()=;ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 BEFORE_NAME = frozenset(" [\"'(,-</=:{")
 CONTEXTS = ("index [", "indices [", "alias [", "aliases [", "index_or_alias [", "data stream [", "index name [", "pipeline [", "pipeline with id [")
 
@@ -30,7 +30,7 @@ def restore_text(text: str, prefix: str, spelled: dict[str, str]) -> str:
                 end += 1
             token, logical = _known(text[at:end], spelled)
             if logical is None and _quoted(text, at, end):
-                token = text[at:end]
+                token = text[at:end].partition(",")[0]
                 logical = token[len(prefix) :]
             if logical is not None:
                 out.append(text[done:at])
@@ -46,7 +46,7 @@ def _known(token: str, spelled: dict[str, str]) -> tuple[str, str | None]:
     while token:
         if token in spelled:
             return token, spelled[token]
-        cut = max(token.rfind(c) for c in "./>:)}")
+        cut = max(token.rfind(c) for c in "./>:)},")
         if cut <= 0:
             break
         token = token[:cut]
