@@ -159,7 +159,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
-        if self.flight is not None and not self.flight.uploaded and self.head is None:
+        if self.flight is not None and error is not None:
             self._salvage()
         self.engine.forget(self)
         flight, self.flight = self.flight, None
@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
     def _end_of_stream(self, flight: EngineFlight, error: Exception | None) -> None:
         framed = self.length is not None or self.coding is not None
         if self.head is not None and not framed and error is None:
-            flight.answer_part(b"", True)
+            flight.answered(self.head, b"", True)
         else:
             flight.broke(str(error) if error is not None else "the node hung up before its answer was whole")
 
@@ -204,29 +204,22 @@ class Connection(asyncio.Protocol):
 
     def _tell(self) -> None:
         """After a read: pass on what there is, end the call if it is whole or at fault."""
-        flight = self.flight
-        parts = self.parts
+        flight, answer, parts = self.flight, self.head, self.parts
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.complete:
             self.flight = None
             if self.keep_alive and self.fault is None and flight.uploaded and not self.early and not self.lost:
                 self.resume()
-                self.engine.released(self)
+                self.engine.released(self)  # from here on this connection may carry another call
             else:
                 self.drop()
-            self._pass_on(flight, data, True)
+            flight.answered(answer, data, True)
         elif self.fault is not None:
             self.drop()
             flight.broke(self.fault)
-        elif self.head is not None:
-            self._pass_on(flight, data, False)
-
-    def _pass_on(self, flight: EngineFlight, data: bytes, last: bool) -> None:
-        if not flight.opened:
-            flight.answer_opened(self.head, data, last)
-        elif data or last:
-            flight.answer_part(data, last)
-        self.parts = []
+        elif answer is not None:
+            self.parts = []
+            flight.answered(answer, data, False)
 
     # --- callbacks of the parser
 

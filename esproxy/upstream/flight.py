@@ -52,10 +52,6 @@ class EngineFlight:
         self.pending_size = 0
         self.blocked = False  # the sink has been told to stop
 
-    @property
-    def opened(self) -> bool:
-        return self.state >= ANSWERING
-
     # --- the caller's side
 
     def more(self, data: bytes, last: bool) -> None:
@@ -127,22 +123,24 @@ class EngineFlight:
 
     # --- the connection's side
 
-    def answer_opened(self, head: AnswerHead, data: bytes, last: bool) -> None:
-        self.state = DONE if last else ANSWERING
-        if last:
-            self.connection = None
-        if not self.uploaded:
-            self.upload_writable(True)
-            self.uploaded = True
-            if self.connection is not None:
-                self.connection.early = True
-        self.sink.open_answer(head, self.attempt, data, last)
-
-    def answer_part(self, data: bytes, last: bool) -> None:
+    def answered(self, head: AnswerHead, data: bytes, last: bool) -> None:
+        """A part of the answer, the first one with its head."""
+        first = self.state == SENT
+        connection = self.connection
         if last:
             self.state = DONE
             self.connection = None
-        self.sink.feed_answer(data, last)
+        else:
+            self.state = ANSWERING
+        if not first:
+            if data or last:
+                self.sink.feed_answer(data, last)
+            return
+        if not self.uploaded:
+            connection.early = True
+            self.upload_writable(True)
+            self.uploaded = True
+        self.sink.open_answer(head, self.attempt, data, last)
 
     def broke(self, why: str) -> None:
         """The connection ended before the answer did."""

@@ -17,7 +17,7 @@ WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})  # say content-length: 0 aloud
 OURS = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"keep-alive", b"expect", b"upgrade", b"te", b"trailer"})  # fmt: skip
 LAST_CHUNK = b"0\r\n\r\n"
 
-_target = re.compile(rb"/[\x21-\x7e\x80-\xff]*").fullmatch
+_target = re.compile(rb"/[\x21-\x7e]*").fullmatch
 
 
 class Preamble:
@@ -38,7 +38,7 @@ def header_lines(send: Send, ours: frozenset[bytes]) -> bytes:
     if send.method not in METHODS:
         raise ValueError(f"method [{send.method}] is not one of {sorted(METHODS)}")
     if _target(send.target) is None:
-        raise ValueError("the target is not a path of visible bytes")
+        raise ValueError("the target is not a path of visible ASCII")
     lines = [b"%b: %b\r\n" % pair for pair in send.headers if pair[0] not in ours]
     if not send.last:
         lines.append(b"transfer-encoding: chunked\r\n")
