@@ -6,6 +6,7 @@ Nothing is known until a node has been asked (``procedures.discover``); until th
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from esproxy import core
 from esproxy.api.routes import Router
@@ -28,13 +29,12 @@ engine = cache(Engine)
 class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer."""
 
-    __slots__ = ("name", "engine", "version", "uuid")
+    __slots__ = ("name", "engine", "info")
 
-    def __init__(self, name: str, engine_name: str, version: str, uuid: str) -> None:
+    def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
         self.engine = engine(engine_name)
-        self.version = version
-        self.uuid = uuid
+        self.info = info  # what the node said of itself at ``/``
 
     @property
     def product(self) -> bool:

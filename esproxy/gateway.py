@@ -24,8 +24,9 @@ from esproxy import answer as answers
 from esproxy import request as requests
 from esproxy.api.target import parse
 from esproxy.cluster import Cluster
-from esproxy.errors import EsproxyError, Failed, Refusal, Violation, reply, too_large
-from esproxy.exchange import Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
+from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, json_headers, reply, too_large
+from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
+from esproxy.metadata.cluster import info
 from esproxy.procedures.discover import discover
 from esproxy.request import Plan
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from esproxy.config import Settings
 
 log = logging.getLogger("esproxy.gateway")
-
-BODY, ANSWER = 1, 2  # bits of Exchange.wants
-
 
 class State(Enum):
     BODY = "body"
@@ -62,6 +60,12 @@ class Gateway:
         self.pattern = PatternIdentity(identity.index_pattern, registry) if identity.index_pattern else None
         self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
         self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
+
+    @property
+    def product(self) -> bool:
+        """The upstream is Elasticsearch, as far as is known."""
+        cluster = self.clusters.get(self.cluster_name)
+        return cluster is not None and cluster.product
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[Exchange, Step | None]:
         """Begin an exchange with its head and as much of the body as is there."""
@@ -133,6 +137,8 @@ class Exchange:
         return Plan(head, cluster, route, endpoint, parts, target.query, target.raw_path, tenant, gateway.pattern, gateway.tenants)
 
     def _send(self, plan: Plan, body: bytes) -> Step:
+        if plan.pattern is not None and plan.route.row.name in ("info", "ping"):
+            return self._static_info(plan)
         if not body and "source" in plan.query and plan.endpoint.body != "none":
             body, media = self._body_from_query(plan)
         else:
@@ -161,6 +167,13 @@ class Exchange:
             requests.physical_target(plan)  # the path tells the tenant before the body is read
         return requests.physical_body(plan, body, self.gateway.settings.limits.max_depth)
 
+    def _static_info(self, plan: Plan) -> Reply:
+        """No index name tells a tenant in ``/``, so it says what it says to everybody."""
+        self.state, self.wants = State.DONE, 0
+        tree = info(dict(plan.cluster.info), "")
+        body = b"" if self.head.method == "HEAD" else answers.encode(plan, tree)
+        return Reply(200, json_headers(plan.product), body)
+
     @staticmethod
     def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
         media = plan.query.get("source_content_type")
@@ -179,7 +192,7 @@ class Exchange:
         self.state, self.wants = State.BODY, 0 if self.whole else BODY
         try:
             if isinstance(outcome, BaseException):
-                raise outcome if isinstance(outcome, EsproxyError) else Failed("the cluster could not be reached", status=503)
+                raise outcome
             return self._go_on()
         except EsproxyError as error:
             return self._refuse(error)
@@ -253,15 +266,7 @@ class Exchange:
     def fail_answer(self, failure: Failure) -> Step | None:
         """There is no (whole) answer."""
         assert self.state in (State.SENT, State.ANSWER), self.state
-        status = {"connect": 503, "timeout": 504, "refused": 503, "overflow": 502, "broken": 502}[failure.what]
-        words = {
-            "connect": "no node of the cluster could be reached",
-            "timeout": "the cluster did not answer in time",
-            "refused": "the request was not sent",
-            "overflow": "the node's answer is too large",
-            "broken": "the connection to the node broke before the answer was whole",
-        }[failure.what]
-        return self._withhold(Failed(words, status=status))
+        return self._withhold(UpstreamFailed(failure.what, failure.detail))
 
     def close(self) -> None:
         """The client is gone."""
@@ -272,11 +277,10 @@ class Exchange:
     # --- refusing --------------------------------------------------------------------------------
 
     def _refuse(self, error: EsproxyError) -> Reply:
-        cluster = self.gateway.clusters.get(self.gateway.cluster_name)
         self.state, self.wants = State.DONE, 0
         self.parts.clear()
         pretty = self.plan is not None and self.plan.pretty
-        return reply(error, product=cluster is not None and cluster.product, pretty=pretty, head=self.head.method == "HEAD")
+        return reply(error, product=self.gateway.product, pretty=pretty, head=self.head.method == "HEAD")
 
     def _withhold(self, error: EsproxyError) -> Step:
         """The answer cannot be given: an error instead while nothing of it has left, else cut the connection."""

@@ -21,9 +21,8 @@ def discover(name: str, clusters: dict[str, Cluster]) -> Procedure:
         raise Failed(f"the cluster answered {answer.status} when asked what it is", status=503)
     try:
         found = orjson.loads(answer.body)
-        version, uuid = found["version"], found["cluster_uuid"]
-        number = version["number"]
-        distribution = version.get("distribution", "")
+        distribution = found["version"].get("distribution", "")
+        found["cluster_uuid"].encode()
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
         raise Failed("what answers at the cluster's address is no Elasticsearch or OpenSearch node") from None
     if distribution == "opensearch":
@@ -32,5 +31,5 @@ def discover(name: str, clusters: dict[str, Cluster]) -> Procedure:
         engine = "elasticsearch"
     else:
         raise Failed("what answers at the cluster's address is no Elasticsearch or OpenSearch node")
-    clusters[name] = Cluster(name, engine, number, uuid)
+    clusters[name] = Cluster(name, engine, found)
     return GO
