@@ -13,6 +13,8 @@ from typing import Any, Union
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
+BODY, ANSWER = 1, 2  # bits of ``Exchange.wants``: more of the request's body, more of the answer
+
 
 @dataclass(slots=True)
 class Head:
