@@ -1,0 +1,4 @@
+from esproxy.api.endpoints import ENDPOINTS
+ROWS=[]
+EXTRA={"*":{}}
+def endpoints(s): pass
