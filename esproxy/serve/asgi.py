@@ -66,6 +66,7 @@ class Responder(Driver):
         finally:
             if self.reader is not None:
                 self.reader.cancel()
+            response.close()
             self.leave()  # nothing, unless the server ended the request
 
     # --- the body ----------------------------------------------------------------------------------
@@ -200,8 +201,7 @@ class Responder(Driver):
             step = steps.popleft()
             if type(step) is Reply:
                 return await response.whole(step.status, step.headers, step.body, self.uploaded)
-            if step.last and not response.started:
-                assert step.head is not None
+            if step.last and step.head is not None:
                 return await response.whole(step.head.status, step.head.headers, step.data, self.uploaded, step.head.length)
             await response.part(step, self.uploaded)
             if step.last:

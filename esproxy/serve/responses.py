@@ -109,13 +109,14 @@ class Response:
         self.spool.seek(0)
         while data := self.spool.read(STEP):
             await self.body(data, False)
-        self.spool.close()
         await self.body(b"", True)
+
+    def close(self) -> None:
+        if self.spool is not None:
+            self.spool.close()
 
     async def cut(self, why: str, instead: Reply) -> None:
         """Let the server cut the connection; while nothing has left, as with a spool, there is a better answer."""
-        if self.spool is not None:
-            self.spool.close()
         if self.started:
             raise AnswerCut(why)
         await self.whole(instead.status, instead.headers, instead.body, uploaded=True)
