@@ -48,6 +48,8 @@ class AnswerResolver:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):
             return raw
+        if kind is Kind.CURSOR:
+            return orjson.dumps(self.plan.seal_cursor(value))
         return orjson.dumps(self.name(value) if kind in NAMES else self.own(value))
 
     def name(self, physical: str) -> str:

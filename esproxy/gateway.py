@@ -17,10 +17,12 @@ States::
 from __future__ import annotations
 
 import logging
+import secrets
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from esproxy import answer as answers
+from esproxy import bodies
 from esproxy import request as requests
 from esproxy.api.target import parse
 from esproxy.cluster import Cluster
@@ -29,6 +31,7 @@ from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcom
 from esproxy.metadata.cluster import info
 from esproxy.procedures.discover import discover
 from esproxy.request import Plan
+from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
 from esproxy.tenancy.tenant import Tenants
 from esproxy.upstream.engine_api import Failure
@@ -59,6 +62,7 @@ class Gateway:
         identity = settings.identity
         self.pattern = PatternIdentity(identity.index_pattern, registry) if identity.index_pattern else None
         self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
+        self.sealer = Sealer([key.get_secret_value() for key in settings.secrets.keys] or [secrets.token_hex(32)])
         self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
 
     @property
@@ -134,7 +138,10 @@ class Exchange:
         uri = head.target.decode("ascii", "backslashreplace")
         route, parts = engine.router.match(head.method, target, uri)
         endpoint = engine.tables.endpoints[route.row.name]
-        return Plan(head, cluster, route, endpoint, parts, target.query, target.raw_path, tenant, gateway.pattern, gateway.tenants)
+        return Plan(
+            head, cluster, route, endpoint, parts, target.query, target.raw_path,
+            tenant, gateway.pattern, gateway.tenants, gateway.sealer,
+        )  # fmt: skip
 
     def _send(self, plan: Plan, body: bytes) -> Step:
         if plan.pattern is not None and plan.route.row.name in ("info", "ping"):
@@ -165,7 +172,7 @@ class Exchange:
     def _rewritten(self, plan: Plan, body: bytes) -> bytes:
         if plan.pattern is not None and "index" in plan.parts:
             requests.physical_target(plan)  # the path tells the tenant before the body is read
-        return requests.physical_body(plan, body, self.gateway.settings.limits.max_depth)
+        return bodies.physical_body(plan, body, self.gateway.settings.limits.max_depth)
 
     def _static_info(self, plan: Plan) -> Reply:
         """No index name tells a tenant in ``/``, so it says what it says to everybody."""

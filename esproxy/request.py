@@ -1,36 +1,35 @@
-"""From a client's request to the node's: target, headers and body, rewritten for the tenant's layout.
+"""From a client's request to the node's: target and headers, rewritten for the tenant's layout; bodies are in ``esproxy.bodies``.
 
-A ``Plan`` is one request, understood: what the answer's way back (``esproxy.answer``) needs to know. ``physical_target``,
-``physical_headers`` and ``physical_body`` make what goes upstream. Everything here raises Refusal for what is not understood;
-nothing has been sent by then.
+A ``Plan`` is one request, understood: all that the answer's way back (``esproxy.answer``) needs to know. Everything here raises
+Refusal for what is not understood; nothing has been sent by then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import orjson
-
-from esproxy import core
 from esproxy.api.filter_path import FilterPath
-from esproxy.api.kinds import Kind, Mark
+from esproxy.api.kinds import Kind
 from esproxy.api.routes import Route
 from esproxy.api.tables import Endpoint
 from esproxy.api.target import build
 from esproxy.cluster import Cluster
 from esproxy.errors import Refusal, unknown_parameters, unsupported_media
 from esproxy.exchange import Head, Headers
-from esproxy.languages import rewrite_lucene, rewrite_script
-from esproxy.metadata.settings import rewrite_settings
+from esproxy.languages import LanguageError, lucene
 from esproxy.tenancy.identify import PatternIdentity
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.tenant import PATTERN_REQUEST, Tenant, Tenants
+from esproxy.tenancy.cursors import Sealer
+from esproxy.tenancy.tenant import Tenant, Tenants
 
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
 CAT_DRAWING = ("format", "v", "help")
-TYPED = Mark.AGGS | Mark.SUGGEST
+
+
+def _same(name: str) -> str:
+    return name
 
 
 @dataclass(slots=True)
@@ -47,11 +46,13 @@ class Plan:
     tenant: Tenant | None
     pattern: PatternIdentity | None
     tenants: Tenants
+    sealer: Sealer
     spelled: dict[str, str] = field(default_factory=dict)
     typed: bool = False  # typed_keys is asked for by us, not by the client
     filter_path: FilterPath | None = None
     drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
     meta: MetaFields | None = None
+    pit: bool = False  # the search names no index: its point in time does
 
     @property
     def product(self) -> bool:
@@ -81,6 +82,31 @@ class Plan:
         """The physical name of a pipeline, script or template."""
         return name if name == "_none" else self.owner().names.prefix + name
 
+    def lucene(self, text: str) -> str:
+        """Query-string text with the index names in it made physical. Raises Refusal."""
+        if "_index" not in text and "\\" not in text:
+            return text
+        try:
+            return lucene.rewrite(text, _same, self._lucene_value)
+        except LanguageError as error:
+            raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
+
+    def _lucene_value(self, name: str, text: str) -> str:
+        return self.expression(text) if name == "_index" else text
+
+    def open_cursor(self, token: str) -> str:
+        """The node's cursor for a client's token. Raises Refusal as a node does for an id that is none."""
+        kind = self.route.row.cursor
+        cursor = self.sealer.open(token, tenant=self.owner().id, kind=kind, cluster=self.cluster.name)
+        if cursor is None:
+            raise Refusal("Cannot parse scroll id" if kind == "scroll" else f"invalid id: [{token}]")
+        return cursor
+
+    def seal_cursor(self, cursor: str) -> str:
+        """The client's token for a node's cursor."""
+        kind = "scroll" if "scroll" in self.query else self.route.row.cursor
+        return self.sealer.seal(cursor, tenant=self.owner().id, kind=kind, cluster=self.cluster.name)
+
     def _adopt(self, name: str) -> None:
         """In index-pattern mode a name tells the tenant, and all names must tell the same."""
         if self.pattern is None:
@@ -98,7 +124,7 @@ class Plan:
 def physical_target(plan: Plan) -> bytes:
     """The node's request target. Raises Refusal for an unknown parameter or a name that is none."""
     template = plan.route.template
-    if plan.route.with_index is not None:
+    if plan.route.with_index is not None and not plan.pit:
         template = plan.route.with_index
         plan.parts["index"] = plan.owner().names.everything(plan.spelled)
         done = "index"
@@ -120,6 +146,10 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
         return plan.index(value, creatable=plan.route.row.write)
     if kind is Kind.EXPR:
         return plan.expression(value)
+    if kind is Kind.ALIAS:
+        return value if value == "_all" else plan.expression(value)
+    if kind is Kind.CURSOR:
+        return plan.open_cursor(value)
     if kind in (Kind.ID, Kind.COPY, Kind.FIELD):
         return value
     raise Refusal(f"the path of [{plan.raw_path}] cannot be used here")
@@ -129,11 +159,11 @@ def _physical_query(plan: Plan) -> dict[str, str]:
     known = plan.endpoint.query
     cat = plan.route.row.answer == "cat"
     out: dict[str, str] = {}
-    unknown = [name for name in plan.query if name not in known]
+    unknown = [name for name in plan.query if name not in known and name != "format"]
     if unknown:
         raise unknown_parameters(plan.raw_path, unknown, known)
     for name, value in plan.query.items():
-        kind = known[name]
+        kind = known.get(name, Kind.COPY)
         if cat and name in CAT_DRAWING:
             plan.drawing[name] = value
         elif name == "filter_path" and plan.route.row.keyed:
@@ -161,10 +191,12 @@ def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
     if kind is Kind.PIPELINE or kind is Kind.SEARCH_PIPELINE:
         return plan.name(value)
     if kind is Kind.LUCENE:
-        return rewrite_lucene(value, plan.expression)
-    if kind in (Kind.COPY, Kind.ROUTING, Kind.FIELD, Kind.ID):
-        return value
-    raise Refusal(f"the parameter [{name}] cannot be used here")
+        return plan.lucene(value)
+    if kind is Kind.CURSOR:
+        return plan.open_cursor(value)
+    if kind is Kind.REFUSE:
+        raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
+    return value  # a layout that leaves documents, ids and fields as they are
 
 
 def _only_json(value: str) -> None:
@@ -212,86 +244,3 @@ def media_type(plan: Plan) -> bytes:
         if name == "compatible-with" and value not in ("8", "9") or name == "charset" and value not in ("utf-8", "utf8"):
             raise unsupported_media(text)
     return values[0]
-
-
-# --- body --------------------------------------------------------------------------------------------
-
-
-def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
-    """The node's body. Raises Refusal, with offset and key, for what the rule tables do not know."""
-    endpoint = plan.endpoint
-    bindings = plan.tenant.request if plan.tenant is not None else PATTERN_REQUEST
-    resolver = RequestResolver(plan)
-    grammar = plan.cluster.engine.grammar
-    if endpoint.framing == "bulk":
-        roots = plan.cluster.engine.tables.roots
-        run = core.BulkPass(grammar, roots["bulk.action"], roots["bulk.update"], None, bindings, resolver, max_depth=max_depth)
-    else:
-        assert endpoint.request is not None
-        run = core.Pass(grammar, endpoint.request, bindings, resolver, max_depth=max_depth)
-    out = run.feed(body, True)
-    if run.status is not core.Status.OK:
-        raise body_refusal(plan, run, body)
-    marks = run.marks
-    if marks & TYPED and "typed_keys" in endpoint.query and plan.query.get("typed_keys", "false") == "false":
-        plan.typed = True
-    if marks & Mark.META_FIELD:
-        plan.meta = MetaFields.of_body(orjson.loads(body))
-        if plan.meta.inputs:
-            out = orjson.dumps(plan.meta.rewrite_inputs(orjson.loads(out), plan.owner().names.prefix))
-    return out
-
-
-def body_refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
-    """What a pass that ended early means, in a node's terms."""
-    error = core.BodyError.of(run, plan.cluster.engine.tables.reasons)
-    line = body.count(b"\n", 0, error.offset) + 1
-    col = error.offset - body.rfind(b"\n", 0, error.offset)
-    type_ = "parsing_exception"
-    if plan.endpoint.framing == "bulk":
-        type_ = "illegal_argument_exception"
-    elif error.malformed:
-        type_ = "x_content_parse_exception" if plan.product else "parse_exception"
-    return Refusal(error.words, type=type_, line=line, col=col)
-
-
-class RequestResolver:
-    """Answers the core's stops in a request: names that are not plain, settings, texts in a language."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
-        if kind is Kind.SCRIPT:
-            return rewrite_script(raw, len(self.plan.owner().names.prefix)) if b"_index" in raw else raw
-        if kind is Kind.LUCENE:
-            if b"_index" not in raw and b"\\" not in raw:
-                return raw
-        value = orjson.loads(raw)
-        if kind is Kind.SETTINGS:
-            if not isinstance(value, dict):
-                return raw
-            return orjson.dumps(rewrite_settings(value, self.plan.name))
-        text = value if isinstance(value, str) else raw.decode()
-        return orjson.dumps(self._text(kind, text))
-
-    def _text(self, kind: Kind, text: str) -> str:
-        plan = self.plan
-        if kind is Kind.LUCENE:
-            return rewrite_lucene(text, plan.expression)
-        if kind is Kind.EXPR:
-            return plan.expression(text)
-        if kind is Kind.INDEX or kind is Kind.ALIAS:
-            return self._bulk_name(text) if plan.endpoint.framing == "bulk" else plan.index(text)
-        return plan.name(text)
-
-    def _bulk_name(self, name: str) -> str:
-        """An illegal name is its item's error, said by the node. The prefix would make it legal, so it goes without: no index
-        can have such a name. ``_all`` alone means something to a node, and gets a second underscore."""
-        if not name or name[0] in "_-+":
-            sent = "__all" if name == "_all" else name
-            self.plan.spelled[sent] = name
-            return sent
-        return self.plan.index(name)

@@ -24,6 +24,7 @@ class Row:
     ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
     ``esproxy.metadata`` that makes the answer from the node's, None for the rule table alone. ``write``: the index in the
     path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
+    ``cursor``: what the cursors in request and answer are.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Row:
     answer: str | None = None
     keyed: bool = False
     write: bool = False
+    cursor: str = "pit"
 
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD")  # the order in which Elasticsearch lists them

@@ -36,7 +36,7 @@ def _common_request() -> dict[Kind, Action]:
         Kind.SETTINGS: Action(Op.STOP),
         Kind.LUCENE: Action(Op.STOP),
         Kind.SCRIPT: Action(Op.STOP),
-        Kind.CURSOR: Action(Op.REFUSE, b"cursors are not available here"),
+        Kind.CURSOR: Action(Op.STOP),
         Kind.TASK: Action(Op.REFUSE, b"tasks are not available here"),
     }
 
@@ -48,6 +48,7 @@ def dedicated_answer(prefix: bytes, *, keep_tags: bool) -> dict[Kind, Action]:
         **dict.fromkeys(NAMESPACES, Action(Op.STRIP, prefix)),
         Kind.TEXT: Action(Op.STOP),
         Kind.SETTINGS: Action(Op.STOP),
+        Kind.CURSOR: Action(Op.STOP),
     }
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)
