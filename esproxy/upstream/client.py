@@ -54,7 +54,7 @@ class Engine:
         self.clock = clock
         self.clusters = {name: Cluster(name, spec, clock) for name, spec in clusters.items()}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting: dict[asyncio.Task[None], EngineFlight] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._tick = min((self._tick_of(spec) for spec in clusters.values()), default=1.0)
         self._closing = False
@@ -85,7 +85,8 @@ class Engine:
         if self._sweeper is not None:
             self._sweeper.cancel()
         why = Failure("broken", "the engine is closing")
-        for task in self._connecting:
+        for task, flight in list(self._connecting.items()):
+            flight.fail(why)
             task.cancel()
         await asyncio.gather(*self._connecting, return_exceptions=True)
         for cluster in self.clusters.values():
@@ -128,8 +129,8 @@ class Engine:
             oldest.drop()
         node.opening += 1
         task = self.loop.create_task(self._connect(flight, node))
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
+        self._connecting[task] = flight
+        task.add_done_callback(self._connecting.pop)
         return True
 
     async def _connect(self, flight: EngineFlight, node: Node) -> None:
@@ -148,10 +149,6 @@ class Engine:
             if flight.state != DONE:
                 self.place(flight)
             self.room(cluster)
-        except asyncio.CancelledError:
-            node.opening -= 1
-            flight.fail(Failure("broken", "the engine is closing"))
-            raise
         else:
             node.opening -= 1
             node.connects += 1

@@ -4,8 +4,10 @@ Slower by an order of magnitude (a task, a request and a response object per cal
 and forward proxies. Targets stay raw: httpx would normalise a URL, so the request gets a URL that knows its target. ``may_send`` is
 asked from httpcore's trace, at the moment when a connection is there and the head is about to leave.
 
-What differs, beyond the price: an early answer is seen only once the upload has ended or failed; an answer's head is
-always told before its first part; connections are httpx's own, so a node's report shows calls and not connections.
+What differs, beyond the price: httpx trusts the node more (bytes that come with the end of an answer are the next answer to
+it; ours closes the connection); an early answer is seen only once the upload has ended or failed, and lost when the node has
+hung up on a large one; an answer's head is always told before its first part; connections are httpx's own, so a node's
+report shows calls and not connections.
 """
 
 from __future__ import annotations
@@ -141,8 +143,11 @@ class PlainFlight:
         self.reading.set()
 
     def cancel(self) -> None:
-        self.done = True
-        self.task.cancel()
+        """From inside the sink, the task itself looks at ``done``: a cancel would hit its clean-up."""
+        if not self.done:
+            self.done = True
+            if asyncio.current_task() is not self.task:
+                self.task.cancel()
 
     def end(self, why: Failure) -> None:
         """Cancel, and say why."""
@@ -217,14 +222,21 @@ class PlainFlight:
             self._writable()
             self.sink.open_answer(AnswerHead(response.status_code, headers, None if length is None else int(length)), self.attempt)
             await self.reading.wait()
-            async for data in response.aiter_raw():
-                node.bytes_read += len(data)
-                self.sink.feed_answer(data, False)
-                await self.reading.wait()
+            if not self.done:
+                await self._read(response, node)
         finally:
             await response.aclose()
-        self.done = True
-        self.sink.feed_answer(b"", True)
+        if not self.done:
+            self.done = True
+            self.sink.feed_answer(b"", True)
+
+    async def _read(self, response: httpx.Response, node: Node) -> None:
+        async for data in response.aiter_raw():
+            node.bytes_read += len(data)
+            self.sink.feed_answer(data, False)
+            await self.reading.wait()
+            if self.done:
+                return
 
     def _request(self, node: Node) -> httpx.Request:
         send, address = self.send, node.address
@@ -243,7 +255,7 @@ class PlainFlight:
     def _trace(self, node: Node) -> Callable[[str, dict[str, Any]], Any]:
         async def trace(event: str, info: dict[str, Any]) -> None:
             if event.endswith("send_request_headers.started") and info["request"].method != b"CONNECT":
-                if not self.sink.may_send(self.engine.clock()):
+                if not self.sink.may_send(self.engine.clock()) or self.done:
                     raise Refused
                 self.attempt += 1
                 node.attempts += 1

@@ -1,4 +1,4 @@
-"""Both engines by name, one recording sink, one stub node: every test of calls runs over both engines."""
+"""Both engines by name, one recording sink, one stub node: every test of calls runs over both engines and both loops."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from tests.stub import Stub
+import uvloop
 
 from esproxy.exchange import AnswerHead, Send
 from esproxy.upstream.client import Engine
 from esproxy.upstream.engine_api import EngineLike, Failure
 from esproxy.upstream.plain import HttpxEngine
 from esproxy.upstream.spec import ClusterSpec
+from tests.stub import Stub
 
 ENGINES: dict[str, Callable[..., EngineLike]] = {"own": Engine, "httpx": HttpxEngine}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], Any]]:
+    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
 class Recorder:

@@ -7,6 +7,7 @@ import base64
 import json
 
 import pytest
+
 from tests.stub import Peer, Stub, answer, chunked, refusing_url
 
 SMALL = answer(200, b'{"a":1}', ("content-type", "application/json"), ("X-Elastic-Product", "Elasticsearch"))
