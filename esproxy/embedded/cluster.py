@@ -63,6 +63,8 @@ class EmbeddedCluster:
         self._engine = default_engine() if engine is None else engine_named(engine) if isinstance(engine, str) else engine
         if users and self._engine.family != "elasticsearch":
             raise ValueError(f"engine [{self._engine.name}] has no security of its own: users are for Elasticsearch")
+        if reserved := security.RESERVED.intersection(users or ()):
+            raise ValueError(f"Elasticsearch keeps these user names for itself: {', '.join(sorted(reserved))}")
         self._count = nodes
         self._heap = heap
         self._settings = {**(security.SETTINGS if users else {}), **(settings or {})}

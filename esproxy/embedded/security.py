@@ -18,6 +18,10 @@ SETTINGS = {
     "xpack.security.http.ssl.enabled": "false",
     "xpack.security.transport.ssl.enabled": "false",
 }
+# Elasticsearch answers for these itself and never looks into the file.
+RESERVED = frozenset(
+    ("elastic", "kibana", "kibana_system", "logstash_system", "beats_system", "apm_system", "remote_monitoring_user")
+)
 _ROUNDS = 10_000
 
 
