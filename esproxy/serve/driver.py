@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 from esproxy.errors import EsproxyError, reply
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, More, Need, Outcome, Reply, Send, Step, Write
@@ -46,7 +46,11 @@ class ExchangeLike(Protocol):
 
 
 class GatewayLike(Protocol):
-    product: bool  # the upstream is Elasticsearch, whose clients look for its header on every answer
+    violations: int  # answers that held what is not the tenant's, ever
+    unknown_keys: int  # keys in answers that no definition knows, ever
+
+    @property
+    def product(self) -> bool: ...  # the upstream is Elasticsearch, whose clients look for its header on every answer
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[ExchangeLike, Step | None]: ...
 
@@ -61,6 +65,7 @@ class Proxy:
         self.stats = Stats() if stats is None else stats
 
         self.noted: dict[str, float] = {}
+        self.seen = (0, 0)  # what the last report told of the gateway
 
     def note(self, failure: Failure) -> None:
         """Log a failed upstream call, each kind once a second at most: an outage fails them all."""
@@ -68,6 +73,16 @@ class Proxy:
         if now - self.noted.get(failure.what, -NOTE_EVERY) >= NOTE_EVERY:
             self.noted[failure.what] = now
             logger.warning("an upstream call failed: %s: %s", failure.what, failure.detail)
+
+    def report(self) -> dict[str, Any]:
+        """What happened since the last report, and how the clusters' connections are; ready for JSON."""
+        seen, self.seen = self.seen, (self.gateway.violations, self.gateway.unknown_keys)
+        return {
+            **self.stats.take(),
+            "violations": self.seen[0] - seen[0],
+            "unknown_keys": self.seen[1] - seen[1],
+            "clusters": {name: cluster.report() for name, cluster in self.engine.clusters.items()},
+        }
 
     async def aclose(self) -> None:
         self.procedures.close()

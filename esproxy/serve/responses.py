@@ -47,10 +47,10 @@ class Response:
         self.spooled: AnswerHead | None = None
 
     async def whole(self, status: int, headers: Headers, body: bytes, uploaded: bool, length: int | None = None) -> None:
-        """An answer in one piece. ``length``: of the body that a HEAD is not given."""
+        """An answer in one piece. ``length``: of the body that a HEAD is not given, when it is not here."""
         headers = self.framed(headers, uploaded)
         if self.head.method == "HEAD":
-            headers.append((b"content-length", b"%d" % (length or 0)))
+            headers.append((b"content-length", b"%d" % (len(body) if length is None else length)))
             await self.start(status, headers)
             return await self.body(b"", True)
         if status in WITHOUT_BODY:

@@ -31,11 +31,22 @@ class Environment(Settings, BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", enable_decoding=False)
 
 
-def load(path: str | os.PathLike[str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
-    """The effective settings. ``flags`` nests as the file does. Raises ConfigError with all problems."""
+def load(
+    path: str | os.PathLike[str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+    upstream: list[str] | None = None,
+) -> Settings:
+    """The effective settings. ``flags`` nests as the file does; ``upstream`` are nodes of the cluster that tenants live in.
+
+    Raises ConfigError with all problems.
+    """
     data = {} if path is None else read_file(Path(path))
     found = strange_variables(os.environ)
     data = merged(merged(data, EnvSettingsSource(Environment)()), flags or {})
+    if upstream:
+        placement = data.get("placement")
+        name = placement.get("cluster", "main") if isinstance(placement, Mapping) else "main"
+        data = merged(data, {"clusters": {str(name): {"nodes": upstream}}})
     unusable: set[str] = set()
     try:
         settings = Settings.model_validate(data)

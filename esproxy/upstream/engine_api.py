@@ -6,8 +6,9 @@ Two engines implement this: ``client.Engine`` (own connections over asyncio/uvlo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from esproxy.exchange import AnswerHead, Send
 
@@ -52,7 +53,13 @@ class Flight(Protocol):
     def cancel(self) -> None: ...
 
 
+class ReportsLike(Protocol):
+    def report(self) -> dict[str, Any]: ...  # counters and node states, ready for JSON
+
+
 class EngineLike(Protocol):
+    @property
+    def clusters(self) -> Mapping[str, ReportsLike]: ...
     """``start`` raises KeyError for an unknown cluster, ValueError for a Send that cannot be written as HTTP (an
     unknown method, a line break in a header). Of a Send's headers those that are the engine's are left out: Host,
     framing, connection handling, and whatever the cluster's own credentials and headers name."""

@@ -55,6 +55,8 @@ class ScriptedExchange:
 
 class ScriptedGateway:
     product = False
+    violations = 0
+    unknown_keys = 0
 
     def __init__(self, script: list[Any], wants: int = BODY | ANSWER) -> None:
         self.exchange = ScriptedExchange(script, wants)
@@ -94,6 +96,7 @@ class RecordingEngine:
         self.flights: list[RecordedFlight] = []
         self.at_once = at_once
         self.closed = False
+        self.clusters: dict[str, Any] = {}
 
     def start(self, send: Send, sink: Any) -> RecordedFlight:
         flight = RecordedFlight(send, sink)
