@@ -115,8 +115,19 @@ class Parser:
         return token
 
     def put(self, start: int, end: int, *new: tuple[Kind, str]) -> None:
-        self.edits.put(start, end, "".join(image for _, image in new))
+        """Write other tokens in the place of one, apart from a ``~`` or a boost before it that would swallow them."""
+        image = "".join(image for _, image in new)
+        if image != self.text[start:end] and start and self.peek_before(start) in (Kind.FUZZY, Kind.NUMBER):
+            image = " " + image
+        self.edits.put(start, end, image)
         self.expected += new
+
+    def peek_before(self, start: int) -> Kind | None:
+        """The token that ends at ``start``, with no space between. The token at ``start`` was just read or is being read."""
+        for token in reversed(self.tokens[max(self.at - 2, 0) : self.at]):
+            if token.end == start:
+                return token.kind
+        return None
 
     # --- grammar --------------------------------------------------------------------------------
 

@@ -116,11 +116,13 @@ def default_token(text: str, at: int) -> Token:
         return Token(Kind[OPERATORS[word]] if word in OPERATORS else Kind.TERM, at, end)
     if end == at + 1 and char == "*":
         return Token(Kind.STAR, at, end)
-    return Token(Kind.PREFIX if stars == 1 and text[end - 1] == "*" and not_escaped_wild(text, at, end) else Kind.WILDCARD, at, end)
+    return Token(Kind.PREFIX if stars == 1 and ends_in_star(text, at, end) else Kind.WILDCARD, at, end)
 
 
-def not_escaped_wild(text: str, at: int, end: int) -> bool:
-    """With one wildcard character in all, and the last character ``*``: is that the wildcard (and not ``a?\\*``)?"""
+def ends_in_star(text: str, at: int, end: int) -> bool:
+    """Whether the last character is a wildcard ``*``, and not an escaped one as in ``a?\\*``."""
+    if text[end - 1] != "*":
+        return False
     backslashes = 0
     while end - 2 - backslashes >= at and text[end - 2 - backslashes] == "\\":
         backslashes += 1
