@@ -19,6 +19,7 @@ from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
+MALFORMED = frozenset(range(core.Status.SYNTAX, core.Status.TRAILING + 1))
 TYPED = Mark.AGGS | Mark.SUGGEST
 
 
@@ -60,15 +61,15 @@ def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
 
 def _refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
     """What a pass that ended early means, in a node's terms."""
-    error = core.BodyError.of(run, plan.cluster.engine.tables.reasons)
+    error = run.error
     line = body.count(b"\n", 0, error.offset) + 1
     col = error.offset - body.rfind(b"\n", 0, error.offset)
     kind = "parsing_exception"
     if plan.endpoint.framing == "bulk":
         kind = "illegal_argument_exception"
-    elif error.malformed:
+    elif error.status in MALFORMED:
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
-    return Refusal(error.words, type=kind, line=line, col=col)
+    return Refusal(str(error), type=kind, line=line, col=col)
 
 
 # --- msearch -----------------------------------------------------------------------------------------
@@ -113,12 +114,12 @@ class RequestResolver:
         self.plan = plan
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
-        if kind is Kind.SCRIPT and b"_index" not in raw:
+        if kind in (Kind.SCRIPT, Kind.KQL) and b"_index" not in raw and b"\\" not in raw:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.SETTINGS:
             return orjson.dumps(rewrite_settings(value, self.plan.name)) if isinstance(value, dict) else raw
-        if kind in (Kind.SCRIPT, Kind.LUCENE) and not isinstance(value, str):
+        if kind in (Kind.SCRIPT, Kind.LUCENE, Kind.KQL) and not isinstance(value, str):
             return raw
         text = value if isinstance(value, str) else raw.decode()
         sent = self._text(kind, text)
@@ -131,6 +132,10 @@ class RequestResolver:
                 return plan.lucene(text)
             case Kind.SCRIPT:
                 return self._script(text)
+            case Kind.KQL:
+                if "_index" in text:
+                    raise Refusal("a kql query cannot name the field [_index] here: use a term query on it")
+                return text
             case Kind.EXPR:
                 return "-" + plan.expression(text[1:]) if text[:1] == "-" and "," not in text else plan.expression(text)
             case Kind.INDEX | Kind.ALIAS:
@@ -143,9 +148,12 @@ class RequestResolver:
     def _script(self, source: str) -> str:
         """Scripts see the logical name where they read ``_index``."""
         try:
-            return painless.rewrite(source, _same, len(self.plan.owner().names.prefix))
+            return painless.rewrite(source, _same, self.plan.owner().names.prefix, context=self._context())
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+
+    def _context(self) -> painless.Context:
+        return painless.Context.WRITE if self.plan.route.row.write else painless.Context.SEARCH
 
     def _bulk_name(self, name: str) -> str:
         """An illegal name is its item's error, said by the node. The prefix would make it legal, so it goes without: no index

@@ -2,7 +2,7 @@
 
 A tenant's cluster has the real one's name and version, so that clients find what they expect, and a uuid of its own, so that
 two tenants cannot find out that they share. Health is asked for the tenant's indices only; what the node says there about the
-whole cluster's queues is none of its business and reads as an idle cluster.
+whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the share is counted anew.
 """
 
 from __future__ import annotations
@@ -34,4 +34,11 @@ def health(answer: dict[str, Any]) -> dict[str, Any]:
             answer[key] = 0
     if "task_max_waiting_in_queue" in answer:  # human=true
         answer["task_max_waiting_in_queue"] = "0s"
+    if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:
+        active = answer["active_shards"]
+        total = active + answer["initializing_shards"] + answer["unassigned_shards"]
+        percent = 100.0 * active / total if total else 100.0
+        answer["active_shards_percent_as_number"] = percent
+        if "active_shards_percent" in answer:
+            answer["active_shards_percent"] = f"{percent:.1f}%"
     return answer

@@ -35,6 +35,7 @@ def _common_request() -> dict[Kind, Action]:
         Kind.FIELD: Action(Op.WATCH, b"_index"),
         Kind.SETTINGS: Action(Op.STOP),
         Kind.LUCENE: Action(Op.STOP),
+        Kind.KQL: Action(Op.STOP),
         Kind.SCRIPT: Action(Op.STOP),
         Kind.CURSOR: Action(Op.STOP),
         Kind.TASK: Action(Op.REFUSE, b"tasks are not available here"),
