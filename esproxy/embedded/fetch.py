@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -45,9 +46,10 @@ def fetch(engine: Engine, on_progress: OnProgress = ignore_progress, environ: Ma
 
 
 def _fetch_into(folder: Path, engine: Engine, on_progress: OnProgress, environ: Mapping[str, str]) -> None:
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    for left in folder.parent.glob(f"{folder.name}.partial-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # Not a fixed name: the Maven of a process that was killed may still write into the one it was given.
+    partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.partial-"))
     began, total = time.monotonic(), engine.download_mb * 10**6
 
     def report(transfers: Transfers) -> None:

@@ -68,8 +68,10 @@ def run_maven(
         reader = threading.Thread(target=_read, args=(process.stdout, transfers, said), daemon=True)
         try:
             reader.start()
-            while reader.is_alive():
+            done = False
+            while not done:
                 reader.join(TICK)
+                done = not reader.is_alive()
                 report(transfers)
         except BaseException:
             process.terminate()
