@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from esproxy import _pass
+from esproxy._bulk import BulkPass
 from esproxy._pass import WIDE, Pass, rewrite
 from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind, Mark, Op
@@ -21,6 +22,7 @@ __all__ = [
     "Action",
     "Bindings",
     "BodyError",
+    "BulkPass",
     "Kind",
     "Mark",
     "Op",
@@ -76,6 +78,9 @@ class Status(IntEnum):
         return status
 
 
+MALFORMED = frozenset((Status.SYNTAX, Status.ENCODING, Status.TRUNCATED, Status.EMPTY, Status.TRAILING, Status.DUPLICATE, Status.DEPTH))
+
+
 class BodyError(ValueError):
     """A body that is not let through: what, where (a byte offset), under which key, and the reason of a refusal."""
 
@@ -85,6 +90,22 @@ class BodyError(ValueError):
         self.offset = offset
         self.key = key
         self.reason = reason
+
+    @classmethod
+    def of(cls, run: Pass | BulkPass, reasons: object = None) -> BodyError:
+        """The failure of a pass that has failed."""
+        error = run.error
+        assert error is not None, "a pass that is well has no error"
+        return error
+
+    @property
+    def malformed(self) -> bool:
+        """Whether no parser would take it, whatever the endpoint."""
+        return self.status in MALFORMED
+
+    @property
+    def words(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         what = self.reason or self.status.words

@@ -76,6 +76,7 @@ cdef struct Frame:  # an open array or walked object
     uint32_t others
     bint array
     bint written  # a member stands in the output
+    bint spared  # nothing has to be ensured
 
 cdef struct Edit:  # at `at`, `cut` bytes of the window give way to `put`
     const uint8_t* at
@@ -153,6 +154,7 @@ cdef void restart(Walker* w, int32_t root) noexcept nogil
 cdef void forget(Walker* w) noexcept nogil
 cdef bint window_open(Walker* w, const uint8_t* data, size_t size, bint last) noexcept nogil
 cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil
+cdef void edits_done(Walker* w, size_t n, ptrdiff_t grown) noexcept nogil
 cdef bint more_edits(Walker* w) noexcept nogil
 cdef bint more_frames(Walker* w) noexcept nogil
 cdef bint more_scratch(Walker* w, size_t size) noexcept nogil

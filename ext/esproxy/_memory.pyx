@@ -6,7 +6,7 @@
   the fed bytes behind what is held. Pointers into it (`at`, `hold`, `start`, `drop`, `key`) are moved by `window_open`
   and `window_close` and by nobody else. The fed bytes are borrowed for one call of ``feed``.
 * **Edits** point into the window (`at`) and to bytes that outlive the call (`put`: bindings, table, or a resolver's answer
-  that the pass keeps). They are carried out and forgotten when the window closes.
+  that the pass keeps). They are carried out when their place leaves the window (`edits_done`).
 * What is **held** stays at the beginning of the hold buffer: appending is all that a long token costs, its scan goes on
   where it stopped, so the time stays linear in the bytes fed, in whatever cuts.
 * **Hashes** of keys that the table does not know by name: a list as long as they are few, then a set of the frame's own,
@@ -88,9 +88,6 @@ cdef void begin(Walker* w, const State* states, const Act* acts, int32_t root, i
     w.grow = 0
     w.held_size = 0
     w.hold = w.drop = w.start = NULL
-    w.status = OK
-    w.reason = -1
-    w.refusal = NULL
     w.marks = 0
     w.unknown = 0
     restart(w, root)
@@ -98,6 +95,9 @@ cdef void begin(Walker* w, const State* states, const Act* acts, int32_t root, i
 
 cdef void restart(Walker* w, int32_t root) noexcept nogil:
     """Expect another value, in the same window: the next line of a bulk."""
+    w.status = OK
+    w.reason = -1
+    w.refusal = NULL
     w.expect = E_VALUE
     w.token = T_NONE
     w.state = &w.states[root]
@@ -138,12 +138,10 @@ cdef bint window_open(Walker* w, const uint8_t* data, size_t size, bint last) no
 
 
 cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil:
-    """Keep what stands from ``limit`` on for the next window; what is before it has been put out. False: no memory."""
+    """Keep what stands from ``limit`` on, and the edits noted there, for the next window. False: no memory."""
     cdef size_t size = w.end - limit
     cdef size_t room
     cdef uint8_t* moved
-    w.n_edits = 0
-    w.grow = 0
     if w.slot == NULL and w.key != NULL and w.key < limit and w.key != w.key_shown:
         w.key_size = min(w.key_size, <size_t>KEY_SHOWN)
         memcpy(w.key_shown, w.key, w.key_size)
@@ -167,6 +165,7 @@ cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil:
 
 cdef void rebase(Walker* w, ptrdiff_t by) noexcept nogil:
     """Move the pointers into the window along with it."""
+    cdef size_t i
     if w.key != NULL and w.key != w.key_shown:
         w.key += by
     w.at += by
@@ -176,6 +175,16 @@ cdef void rebase(Walker* w, ptrdiff_t by) noexcept nogil:
         w.hold += by
     if w.drop != NULL:
         w.drop += by
+    for i in range(w.n_edits):
+        w.edits[i].at += by
+
+
+cdef void edits_done(Walker* w, size_t n, ptrdiff_t grown) noexcept nogil:
+    """Forget the first n edits, which made the output longer by ``grown``."""
+    w.n_edits -= n
+    w.grow -= grown
+    if w.n_edits:
+        memmove(w.edits, w.edits + n, w.n_edits * sizeof(Edit))
 
 
 cdef bint more_edits(Walker* w) noexcept nogil:

@@ -1,5 +1,6 @@
 """One body's pass; see _pass.pyx."""
 
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
 
 from esproxy._memory cimport Walker
@@ -17,8 +18,12 @@ cdef class Body:
     cdef int take(self, Table table, Bindings bindings, object resolver, int root, int max_depth) except -1
     cdef int open(self, bytes data, bint last) except -1
     cdef int resolve(self) except -1
-    cdef bytes close(self, bytes data, const uint8_t* limit)
+    cdef int run(self) except -1
+    cdef bytes close(self, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown)
 
 
 cdef class Pass(Body):
     pass
+
+
+cdef object failure(Walker* w, Table table)

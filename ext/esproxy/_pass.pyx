@@ -9,15 +9,15 @@ itself, when all of it may leave. A pass that has failed or missed has no output
 `error_class` and `statuses` are given by esproxy/core.py at import, because they are Python and stand above this module.
 """
 
-cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from esproxy._lex cimport ES_WIDE
 from esproxy._memory cimport (
-    DEPTH_MAX, Edit, KEY_SHOWN, NO_MEMORY, OK, RAISED, STOP, UNRESOLVED, VIOLATION, Walker, begin, edit, fail, walker_give,
-    walker_take, window_close, window_open,
+    DEPTH_MAX, Edit, KEY_SHOWN, NO_MEMORY, OK, RAISED, STOP, UNRESOLVED, VIOLATION, Walker, begin, edit, edits_done, fail,
+    walker_give, walker_take, window_close, window_open,
 )
 from esproxy._table cimport OP_STRIP, Bindings, Table
 from esproxy._walk cimport walk
@@ -102,8 +102,16 @@ cdef class Body:
             raise MemoryError
         return 0
 
-    cdef bytes close(self, bytes data, const uint8_t* limit):
-        """End a ``feed``: the output of the window up to ``limit``; the rest is kept."""
+    cdef int run(self) except -1:
+        """Walk to the end of the window, or of the body, or to a failure."""
+        while walk(self.w) == STOP:
+            self.resolve()
+            if self.w.status != OK:
+                break
+        return 0
+
+    cdef bytes close(self, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
+        """End a ``feed``: the output of the window up to ``limit``, where ``n_edits`` edits stand; the rest is kept."""
         cdef Walker* w = self.w
         cdef bytes out = b""
         if w.status == NO_MEMORY:
@@ -115,9 +123,11 @@ cdef class Body:
                 w.status = NO_MEMORY
                 raise MemoryError
             w.drop = limit
+            n_edits, grown = w.n_edits, w.grow
         if self.misses == 0:
-            out = assemble(w, data, limit)
-        if self.answers is not None:
+            out = assemble(w, data, limit, n_edits, grown)
+        edits_done(w, n_edits, grown)
+        if self.answers is not None and w.n_edits == 0:
             self.answers.clear()
         if not self.finished and not window_close(w, limit):
             w.status = NO_MEMORY
@@ -167,11 +177,8 @@ cdef class Pass(Body):
         """Read on; returns rewritten bytes, possibly fewer than fed. After a failure or a miss there are none."""
         if self.open(data, last):
             return b""
-        while walk(self.w) == STOP:
-            self.resolve()
-            if self.w.status != OK:
-                break
-        return self.close(data, self.w.at if self.w.hold == NULL else self.w.hold)
+        self.run()
+        return self.close(data, self.w.at if self.w.hold == NULL else self.w.hold, self.w.n_edits, self.w.grow)
 
     def __repr__(self):
         return f"<Pass {self.status.name} at {self.offset}>"
@@ -202,21 +209,21 @@ def rewrite(Table table not None, int state, Bindings bindings not None, bytes b
             fail(w, VIOLATION if w.stop_op == OP_STRIP else UNRESOLVED, w.stop_start)
         if w.status != OK:
             raise failure(w, table)
-        return assemble(w, body, w.at)
+        return assemble(w, body, w.at, w.n_edits, w.grow)
     finally:
         walker_give(w)
 
 
-cdef bytes assemble(Walker* w, bytes data, const uint8_t* limit):
+cdef bytes assemble(Walker* w, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
     """The window up to ``limit`` with its edits carried out; ``data`` itself when that is the same."""
     cdef const uint8_t* p = w.base
     cdef const Edit* e = w.edits
-    cdef const Edit* last = w.edits + w.n_edits
+    cdef const Edit* last = w.edits + n_edits
     cdef bytes out
     cdef uint8_t* to
-    if w.n_edits == 0 and limit - p == PyBytes_GET_SIZE(data) and p == <const uint8_t*>PyBytes_AS_STRING(data):
+    if n_edits == 0 and limit - p == PyBytes_GET_SIZE(data) and p == <const uint8_t*>PyBytes_AS_STRING(data):
         return data
-    out = PyBytes_FromStringAndSize(NULL, (limit - p) + w.grow)
+    out = PyBytes_FromStringAndSize(NULL, (limit - p) + grown)
     to = <uint8_t*>PyBytes_AS_STRING(out)
     while e < last:
         memcpy(to, p, e.at - p)

@@ -12,6 +12,8 @@ cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int open_array(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int no_value(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int push(Walker* w, const State* state, bint array, const uint8_t* at) noexcept nogil
+cdef int fill(Walker* w, Frame* f, const uint8_t* p) noexcept nogil
+cdef void spare(Walker* w) noexcept nogil
 cdef int ensure(Walker* w, Frame* f, const uint8_t* p) noexcept nogil
 cdef void pop(Walker* w, Frame* f) noexcept nogil
 

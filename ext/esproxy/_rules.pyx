@@ -21,7 +21,7 @@ from esproxy._memory cimport (
     UNKNOWN_KEY, Frame, Walker, edit, fail, more_frames, more_scratch, remember,
 )
 from esproxy._table cimport (
-    KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP, OP_PREFIX, OP_REFUSE, OP_STOP,
+    ENSURED, KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP, OP_PREFIX, OP_REFUSE, OP_STOP,
     OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
 )
 
@@ -245,6 +245,7 @@ cdef int push(Walker* w, const State* state, bint array, const uint8_t* at) noex
     f.others = 0
     f.array = array
     f.written = False
+    f.spared = False
     return GO_ON
 
 
@@ -277,7 +278,26 @@ cdef int open_array(Walker* w, const State* s, const uint8_t* p) noexcept nogil:
             return span(w, p)
         if act.op == OP_COPY:
             return enter_opaque(w, COPYING, NULL, p)
-    return push(w, s, True, p)
+    return push(w, s.items, True, p)
+
+
+cdef int fill(Walker* w, Frame* f, const uint8_t* p) noexcept nogil:
+    """p is at the ``]`` of an empty array. Under an ensured key it would say nothing: what is ensured stands in it."""
+    cdef const Act* act
+    if f.under == NULL or not f.under.role & ENSURED:
+        return GO_ON
+    act = &w.acts[w.states[f.under.target].kind]
+    if act.absent_size == 0:
+        return GO_ON
+    return GO_ON if edit(w, p, 0, act.absent, act.absent_size) else fail(w, NO_MEMORY, p)
+
+
+cdef void spare(Walker* w) noexcept nogil:
+    """An object begins under a key that makes ensuring others unnecessary."""
+    cdef int i = w.depth
+    while w.frames[i].array:
+        i -= 1
+    w.frames[i].spared = True
 
 
 cdef int enter_opaque(Walker* w, int how, const Act* wrap, const uint8_t* p) noexcept nogil:
@@ -304,7 +324,7 @@ cdef int no_value(Walker* w, const State* s, const uint8_t* p) noexcept nogil:
 
 cdef int ensure(Walker* w, Frame* f, const uint8_t* p) noexcept nogil:
     """p is at the ``}`` of an object: put the keys there that it has to have and has not."""
-    cdef uint64_t missing = f.state.ensured_bits & ~(f.seen & ~f.dropped)
+    cdef uint64_t missing = 0 if f.spared else f.state.ensured_bits & ~(f.seen & ~f.dropped)
     cdef int i = 0
     cdef const Act* act
     cdef size_t comma

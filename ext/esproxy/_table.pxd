@@ -41,6 +41,11 @@ cdef struct Slot:  # a name and where it leads; head, tail and size tell names o
     uint32_t size
     uint32_t index  # place of the key in its state; ensured keys come first
     int32_t target  # number of a state; -1: an empty slot
+    uint8_t role
+
+cdef enum Role:  # of a key in its object
+    ENSURED = 1  # it is added when it is absent
+    SPARES = 2  # an object under it makes that unnecessary
 
 cdef struct Names:  # open addressing, at most half full
     Slot* slots
@@ -57,6 +62,7 @@ cdef struct State:
     Ensured* ensured
     uint64_t ensured_bits
     uint32_t mark
+    const State* items  # state of an array's elements
     int32_t other  # state under any other key; -1: there is no other key
     int32_t reason
     uint8_t kind
@@ -123,7 +129,7 @@ cdef class Table:
     cdef list _texts  # owns what the names point to
     cdef int _fill(self, State* state, dict row, list states) except -1
     cdef int32_t _target(self, number) except -1
-    cdef int _names(self, Names* names, list rows) except -1
+    cdef int _names(self, Names* names, list rows, dict roles) except -1
 
 
 cdef class Bindings:

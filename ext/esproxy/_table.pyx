@@ -16,7 +16,7 @@ from libc.stdlib cimport calloc, free
 
 from esproxy.api.kinds import Kind, Mark, Op
 
-_ROW = frozenset(("kind", "keys", "other", "tags", "ensure", "mark", "reason"))
+_ROW = frozenset(("kind", "keys", "other", "tags", "items", "ensure", "unless", "mark", "reason"))
 _ANYTHING = frozenset((Kind.OPAQUE, Kind.DOC, Kind.SETTINGS))
 _OBJECTS = _ANYTHING | {Kind.QUERY}
 _OF_NAMES = frozenset((Op.PREFIX, Op.STRIP, Op.WATCH))
@@ -63,7 +63,7 @@ cdef class Table:
         if unknown:
             raise ValueError(f"unknown entries {sorted(unknown)}")
         kind = Kind[row.get("kind", "COPY")]
-        keys, ensure, tags = row.get("keys"), row.get("ensure", []), row.get("tags")
+        keys, ensure, unless, tags = row.get("keys"), row.get("ensure", []), row.get("unless", []), row.get("tags")
         state.kind = kind
         state.walked = keys is not None or "other" in row
         state.opaque = kind in _ANYTHING and not state.walked
@@ -72,6 +72,7 @@ cdef class Table:
         state.reason = row.get("reason", -1)
         if (kind == Kind.REFUSE) != (0 <= state.reason < len(self.reasons)):
             raise ValueError("kind REFUSE and an index into reasons go together")
+        state.items = &self.states[self._target(row["items"])] if "items" in row else state
         state.other = -1
         if "other" in row:
             other_kind, target = row["other"]
@@ -80,12 +81,13 @@ cdef class Table:
         if tags is not None and (state.other < 0 or state.other_kind != Kind.TAGGED):
             raise ValueError("tags go with other keys of kind TAGGED")
         keys = {} if keys is None else keys
-        absent = [name for name in ensure if name not in keys]
+        absent = [name for name in [*ensure, *unless] if name not in keys]
         if absent or len(ensure) > 64:
             raise ValueError(f"ensured keys {absent or ensure} have to be at most 64 of its keys")
-        self._names(&state.keys, [(name, keys[name]) for name in ensure]
-                    + [(name, target) for name, target in keys.items() if name not in ensure])
-        self._names(&state.tags, list((tags or {}).items()))
+        roles = {name: SPARES for name in unless} | {name: ENSURED for name in ensure}
+        first = [(name, keys[name]) for name in ensure]
+        self._names(&state.keys, first + [(name, target) for name, target in keys.items() if name not in ensure], roles)
+        self._names(&state.tags, list((tags or {}).items()), {})
         if ensure:
             state.ensured = <Ensured*>calloc(len(ensure), sizeof(Ensured))
             if state.ensured == NULL:
@@ -104,7 +106,7 @@ cdef class Table:
             raise ValueError(f"there is no state {number!r}")
         return number
 
-    cdef int _names(self, Names* names, list rows) except -1:
+    cdef int _names(self, Names* names, list rows, dict roles) except -1:
         cdef Slot* slot
         cdef uint32_t i
         cdef uint32_t index
@@ -136,6 +138,7 @@ cdef class Table:
             slot.size = len(text)
             slot.index = index
             slot.target = number
+            slot.role = roles.get(name, 0)
         return 0
 
     def __repr__(self):

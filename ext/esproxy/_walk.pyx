@@ -35,9 +35,9 @@ from esproxy._memory cimport (
     DONE, E_AFTER, E_COLON, E_FIRST_KEY, E_FIRST_VALUE, E_KEY, E_VALUE, EMPTY, ENCODING, FAIL, GO_ON, MORE, NO_MEMORY,
     NOT_OPAQUE, SYNTAX, T_KEY, T_NONE, T_NUMBER, T_STRING, TRAILING, TRUNCATED, Frame, Walker, edit, fail,
 )
-from esproxy._rules cimport edit_name, edit_scalar, ensure, know, no_value, open_array, open_object, pop, push
+from esproxy._rules cimport edit_name, edit_scalar, ensure, fill, know, no_value, open_array, open_object, pop, push, spare
 from esproxy._skip cimport skip
-from esproxy._table cimport OP_COPY, OP_DROP, OP_REFUSE, Act, State
+from esproxy._table cimport OP_COPY, OP_DROP, OP_REFUSE, SPARES, Act, State
 
 
 cdef inline int leave(Walker* w, const uint8_t* p, int expect, const State* state, int event) noexcept nogil:
@@ -186,6 +186,8 @@ cdef int walk(Walker* w) noexcept nogil:
                     if event != GO_ON:
                         return leave(w, p, expect, s, event)
             elif c == c'{':
+                if w.slot != NULL and w.slot.role & SPARES:
+                    spare(w)
                 if act.op == OP_COPY and s.walked:
                     event = push(w, s, False, p)
                 else:
@@ -198,13 +200,14 @@ cdef int walk(Walker* w) noexcept nogil:
                     continue
             elif c == c'[':
                 if act.op == OP_COPY and not s.opaque:
-                    event = push(w, s, True, p)
+                    event = push(w, s.items, True, p)
                 else:
                     w.state = s
                     event = open_array(w, s, p)
                 if event == GO_ON:
                     p += 1
                     f = &w.frames[w.depth]
+                    s = f.state
                     expect = E_FIRST_VALUE
                     continue
             elif c == c'-' or 0x30 <= c <= 0x39:
@@ -225,6 +228,7 @@ cdef int walk(Walker* w) noexcept nogil:
                     return fail(w, TRUNCATED, end) if w.last else leave(w, p, expect, s, MORE)
                 p += size
             elif c == c']' and expect == E_FIRST_VALUE:
+                event = fill(w, f, p)
                 expect = E_AFTER
             elif event == GO_ON:
                 return stuck(w, p, expect, s)
