@@ -42,6 +42,7 @@ class Supervisor:
     """``read`` makes settings from file, environment and flags; it is called at each reload and raises ConfigError."""
 
     def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
+        self.warnings = warnings(settings)
         self.settings = with_keys(settings)
         self.read = read
         self.totals = Totals()
@@ -70,7 +71,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.told_to_stop)
         loop.add_signal_handler(signal.SIGHUP, self.told_to_reload)
-        for warning in warnings(self.settings):
+        for warning in self.warnings:
             logger.warning("%s", warning)
         self.probe.follow(self.settings)
         admin = AdminServer(admin_config(self))

@@ -1,6 +1,6 @@
 """What needs more than one setting to be judged.
 
-A check is one function over the settings that yields problems, listed in ``CHECKS`` with the sections it reads: when one
+A check is one function over the settings that yields problems, listed in ``CHECKS`` with the settings it reads: when one
 of those has problems of its own, the check waits until they are mended. ``WARNINGS`` are likewise, but stop nobody.
 """
 
@@ -136,22 +136,27 @@ def cursors_end_with_the_process(settings: Settings) -> Iterator[Problem]:
 
 
 CHECKS: list[tuple[Check, tuple[str, ...]]] = [
-    (clusters_are_named, ("clusters", "placement")),
-    (clusters_are_whole, ("clusters",)),
-    (one_way_to_identify, ("identity",)),
-    (header_comes_from_trusted_peers, ("listen", "identity")),
-    (ports_differ, ("listen",)),
-    (tenants_are_legal, ("tenants",)),
-    (rules_have_patterns, ("placement",)),
-    (body_fits_no_less_than_window, ("limits",)),
-    (keys_are_long, ("secrets",)),
+    (clusters_are_named, ("clusters", "placement.cluster")),
+    (clusters_are_whole, ()),
+    (one_way_to_identify, ("identity.header", "identity.index_pattern")),
+    (header_comes_from_trusted_peers, ("listen.host", "identity")),
+    (ports_differ, ("listen.port", "listen.admin_port")),
+    (tenants_are_legal, ("tenants.ids",)),
+    (rules_have_patterns, ("placement.rules",)),
+    (body_fits_no_less_than_window, ("limits.window", "limits.max_body")),
+    (keys_are_long, ("secrets.keys",)),
 ]
 WARNINGS: list[Check] = [nobody_is_registered, ids_without_use, certificates_not_verified, cursors_end_with_the_process]
 
 
 def problems(settings: Settings, unusable: set[str]) -> list[Problem]:
-    """All problems that the checks find. ``unusable``: sections that have problems of their own."""
-    return [problem for check, reads in CHECKS if not unusable.intersection(reads) for problem in check(settings)]
+    """All problems that the checks find. ``unusable``: paths of settings that have problems of their own."""
+    return [problem for check, reads in CHECKS if not any(touches(path, unusable) for path in reads) for problem in check(settings)]
+
+
+def touches(path: str, unusable: set[str]) -> bool:
+    """Whether a setting, or one in that section, or the section it is in, is unusable."""
+    return any(f"{bad}.".startswith(f"{path}.") or f"{path}.".startswith(f"{bad}.") for bad in unusable)
 
 
 def warnings(settings: Settings) -> list[Problem]:

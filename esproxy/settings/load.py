@@ -52,14 +52,26 @@ def load(
         settings = Settings.model_validate(data)
     except ValidationError as error:
         found += from_validation(error, Settings)
-        unusable = {str(one["loc"][0]) for one in error.errors(include_url=False)}
-        settings = Settings.model_validate({key: value for key, value in data.items() if key not in unusable})
+        settings, unusable = usable(data, error)
     found += checks.problems(settings, unusable)
-    if "clusters" not in unusable:
-        settings = with_secrets(settings, found)
+    settings = with_secrets(settings, found)
     if found:
         raise ConfigError(found)
     return settings
+
+
+def usable(data: Mapping[str, Any], error: ValidationError) -> tuple[Settings, set[str]]:
+    """What is left without the settings that are wrong, so that the rest can be checked too, and the paths of those: ``listen.port``."""
+    rest = {key: dict(value) if isinstance(value, Mapping) else value for key, value in data.items()}
+    unusable = set()
+    for one in error.errors(include_url=False):
+        section, *names = one["loc"]
+        unusable.add(".".join(map(str, one["loc"][:2])))
+        if names and isinstance(rest.get(section), dict):
+            rest[section].pop(names[0], None)
+        else:
+            rest.pop(section, None)
+    return Settings.model_validate(rest), unusable
 
 
 def read_file(path: Path) -> dict[str, Any]:

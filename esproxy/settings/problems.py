@@ -70,7 +70,7 @@ def describe(kind: str, ctx: dict[str, Any], value: Any, *, secret: bool) -> str
     if kind == "value_error":
         return str(ctx["error"])
     if kind == "missing":
-        return "is missing"
+        return "is missing, and has no default"
     if kind == "literal_error":
         return f"must be one of {ctx['expected']}".replace("'", '"').replace(" or ", ", ") + was
     for short, words in BOUNDS.items():

@@ -113,7 +113,8 @@ def check_network(value: Any) -> Any:
     try:
         return ip_network(value)
     except ValueError as error:
-        raise ValueError(f"must be an address or network such as 10.0.0.0/8, is {shown(value)} ({error})") from error
+        why = ", which has bits of a host set" if "host bits" in str(error) else ""
+        raise ValueError(f"must be an address or network such as 10.0.0.0/8, is {shown(value)}{why}") from error
 
 
 def write_secret(value: SecretStr, info: SerializationInfo) -> str:
