@@ -149,6 +149,8 @@ class Whole:
             return restore_error(plan, body)
         if plan.route.row.answer == "cat":
             return self._cat(body)
+        if plan.route.row.answer == "text":
+            return body
         state = plan.endpoint.response
         if state is not None:
             body = Walk(plan, state).feed(body, True)
@@ -202,6 +204,8 @@ def is_error(status: int, body: bytes) -> bool:
 
 def restore_error(plan: Plan, body: bytes) -> bytes:
     """An error body with its names restored. Two passes, because texts come before the names that they quote."""
+    if plan.route.row.keyed and b'"error":"' in body.replace(b" ", b"", 16)[:16]:
+        return _restore_short_error(plan, body)
     grammar, state = plan.cluster.engine.grammar, plan.cluster.engine.tables.roots["error"]
     for bindings, resolver in ((COLLECT, Collector(plan)), (plan.owner().tagged_answer, AnswerResolver(plan, error=True))):
         run = core.Pass(grammar, state, bindings, resolver, max_depth=1000)
@@ -209,6 +213,17 @@ def restore_error(plan: Plan, body: bytes) -> bytes:
         if run.status is not core.Status.OK:
             raise _bad_answer(run)
     return out
+
+
+def _restore_short_error(plan: Plan, body: bytes) -> bytes:
+    """``{"error": "alias [x] missing", "status": 404, "<index>": {…}}``: what was found stands beside the error."""
+    resolver = AnswerResolver(plan, error=True)
+    tree = orjson.loads(body)
+    out = {"error": restore_text(tree.pop("error"), resolver.prefix, plan.spelled), "status": tree.pop("status", 404)}
+    if tree:
+        assert plan.endpoint.response is not None
+        out |= orjson.loads(Walk(plan, plan.endpoint.response).feed(orjson.dumps(tree), True))
+    return encode(plan, out)
 
 
 def _bad_answer(run: core.Pass) -> Exception:

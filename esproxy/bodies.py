@@ -19,7 +19,6 @@ from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
-MALFORMED = frozenset(range(core.Status.SYNTAX, core.Status.TRAILING + 1))
 TYPED = Mark.AGGS | Mark.SUGGEST
 
 
@@ -67,7 +66,7 @@ def _refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal
     kind = "parsing_exception"
     if plan.endpoint.framing == "bulk":
         kind = "illegal_argument_exception"
-    elif error.status in MALFORMED:
+    elif error.malformed:
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
     return Refusal(str(error), type=kind, line=line, col=col)
 

@@ -194,6 +194,8 @@ def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
         return plan.lucene(value)
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
+    if name == "wait_for_completion" and value == "false":
+        raise Refusal("the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome")
     if kind is Kind.REFUSE:
         raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
     return value  # a layout that leaves documents, ids and fields as they are

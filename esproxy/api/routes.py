@@ -22,7 +22,7 @@ class Row:
     """One endpoint's policy.
 
     ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
-    ``esproxy.metadata`` that makes the answer from the node's, None for the rule table alone. ``write``: the index in the
+    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names. ``write``: the index in the
     path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
     ``cursor``: what the cursors in request and answer are.
     """
@@ -62,7 +62,26 @@ ENDPOINTS = {
         Row("mget"),
         Row("search", all=True),
         Row("count", all=True),
+        Row("msearch", all=True),
+        Row("scroll", cursor="scroll"),
+        Row("clear_scroll", cursor="scroll"),
+        Row("open_point_in_time"),
+        Row("close_point_in_time"),
+        Row("delete_by_query"),
+        Row("update_by_query"),
+        Row("field_caps", all=True),
+        Row("explain"),
+        Row("indices.flush", all=True),
+        Row("indices.validate_query", all=True),
+        Row("indices.get_settings", all=True, keyed=True),
+        Row("indices.put_settings", all=True),
+        Row("indices.put_alias"),
+        Row("indices.get_alias", all=True, keyed=True),
+        Row("indices.exists_alias", all=True),
+        Row("indices.delete_alias"),
+        Row("indices.update_aliases"),
         Row("cat.indices", all=True, answer="cat"),
+        Row("cat.count", all=True, answer="text"),
         Row("cluster.health", all=True, answer="health"),
     )
 }
@@ -76,6 +95,13 @@ class Route:
     row: Row
     template: tuple[str, ...]
     with_index: tuple[str, ...] | None
+
+
+def _with_index(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]]) -> tuple[str, ...] | None:
+    """The form that says with ``{index}`` what ``template`` says of all indices."""
+    if "{index}" in template:
+        return None
+    return next(other for _, other in templates if sorted(other) == sorted((*template, "{index}")))
 
 
 @dataclass(slots=True)
@@ -95,10 +121,8 @@ class Router:
             if endpoint is None:  # an endpoint that this engine does not have
                 continue
             templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
-            with_index = next((t for _, t in templates if "{index}" in t), None) if row.all else None
             for methods, template in templates:
-                route = Route(row, template, with_index if "{index}" not in template else None)
-                self._add(methods, template, route)
+                self._add(methods, template, Route(row, template, _with_index(template, templates) if row.all else None))
 
     def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
         node = self.root

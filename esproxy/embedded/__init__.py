@@ -11,7 +11,7 @@ lacks is named with the command that installs it (tools). Folder by folder, depe
 cluster → node, fetch → launch, tools, maven → cache, java → engines, identity, errors.
 """
 
-from esproxy.embedded.cluster import EmbeddedCluster
+from esproxy.embedded.cluster import EmbeddedCluster, free_ports
 from esproxy.embedded.engines import ENGINES, Engine, engine_named
 from esproxy.embedded.errors import EmbeddedError, FetchFailed, Missing, MissingTools, NodeFailed
 from esproxy.embedded.node import Node
@@ -32,5 +32,6 @@ __all__ = [
     "ProgressPrinter",
     "default_engine",
     "engine_named",
+    "free_ports",
     "missing_tools",
 ]
