@@ -1,4 +1,5 @@
-"""By hand: ``python -m tests.oracle direct URL [name…]`` · ``twice URL`` · ``compare URL PROXY TENANT [name…]``.
+"""By hand: ``python -m tests.oracle direct URL [name…]`` · ``twice URL`` · ``compare URL PROXY TENANT [name…]`` ·
+``coverage URL [url|parameter|request|response…]``.
 
 ``direct`` plays scenarios on a bare node and says which calls were not answered as the scenario expects;
 ``twice`` compares two direct runs with each other (what differs is missing in normalise.py); ``compare`` is the oracle.
@@ -11,6 +12,7 @@ import sys
 
 from tests.oracle.client import WireClient
 from tests.oracle.compare import compare_runs
+from tests.oracle.coverage import coverage, measure
 from tests.oracle.run import Run, as_expected, engine_of, foreign_indices, play, wipe
 from tests.oracle.scenario import Scenario, load
 
@@ -44,10 +46,26 @@ def direct(url: str, scenarios: list[Scenario], verbose: bool = True) -> tuple[d
     return runs, wrong
 
 
+def covered(url: str, rest: list[str]) -> int:
+    """Shares, and what is missing of the kinds named (url, parameter, request, response)."""
+    runs, _ = direct(url, load(), verbose=False)
+    found = coverage(engine_of(WireClient(url)).kind)
+    measure(found, list(runs.values()))
+    for what in ("url", "parameter", "request", "response"):
+        seen, known = found.share(what)
+        print(f"{what}: {seen} of {known} ({100 * seen / known:.1f} %)")
+    for what in rest:
+        for transition in found.missing(what):
+            print(found.describe(transition))
+    return 0
+
+
 def main(argv: list[str]) -> int:
     command, url, *rest = argv
     if command == "direct":
         return 1 if direct(url, chosen(rest))[1] else 0
+    if command == "coverage":
+        return covered(url, rest)
     if command == "twice":
         one, _ = direct(url, chosen(rest), verbose=False)
         two, _ = direct(url, chosen(rest), verbose=False)

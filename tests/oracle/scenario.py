@@ -5,7 +5,8 @@ A file maps names to scenarios; keys that begin with ``x-`` hold what YAML ancho
     about:    one sentence
     engines:  es | os | es>=9 | …     where it runs (default: everywhere); a list means any of them
     layouts:  [dedicated, …]          likewise
-    calls:    a list of calls, or of lists of calls (anchors), played in order on an empty cluster
+    calls:    a list of calls, or of lists of calls (anchors), played in order on an empty cluster;
+              {use: NAME} stands for the calls of that name in ``_shared.yaml``
 
 A call:
 
@@ -162,15 +163,26 @@ def _call(given: dict[str, Any], where: str) -> Call:
     )
 
 
-def _flat(calls: list[Any]) -> list[dict[str, Any]]:
-    return [item for call in calls for item in (_flat(call) if isinstance(call, list) else [call])]
+def _flat(calls: list[Any], shared: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for call in calls:
+        if isinstance(call, dict) and call.keys() == {"use"}:
+            call = shared[call["use"]]
+        found += _flat(call, shared) if isinstance(call, list) else [call]
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    return content
 
 
 def load(folder: Path = FOLDER) -> list[Scenario]:
     """All scenarios, by file and then in the order of the file. Names are ``file.scenario``."""
     found: list[Scenario] = []
-    for path in sorted(folder.glob("*.yaml")):
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    shared = _read(folder / "_shared.yaml")
+    for path in sorted(folder.glob("[!_]*.yaml")):
+        content = _read(path)
         for name, given in content.items():
             if name.startswith("x-"):
                 continue
@@ -178,6 +190,6 @@ def load(folder: Path = FOLDER) -> list[Scenario]:
             unknown = given.keys() - {"about", "engines", "layouts", "calls"}
             if unknown or not given.get("about") or not given.get("calls"):
                 raise ValueError(f"{where}: wants about and calls, does not know {sorted(unknown)}")
-            calls = [_call(call, where) for call in _flat(given["calls"])]
+            calls = [_call(call, where) for call in _flat(given["calls"], shared)]
             found.append(Scenario(where, given["about"], calls, _list(given.get("engines")), _list(given.get("layouts"))))
     return found
