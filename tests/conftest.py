@@ -13,9 +13,15 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 from esproxy.embedded import ENGINES
 from tests.engines import CHOICE, choose, client_major, engines_in, upstream_of
+
+# No time limits, and a failure prints what reproduces it. `--hypothesis-profile` picks another: fuzz for the long run.
+settings.register_profile("esproxy", deadline=None, print_blob=True)
+settings.register_profile("fuzz", settings.get_profile("esproxy"), max_examples=10_000)
+settings.load_profile("esproxy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -36,7 +36,10 @@ CHOICE = pytest.StashKey[Choice]()
 
 
 def choose(
-    asked: Sequence[str], client_major: int, environ: Mapping[str, str], missing: Callable[[Engine], list[Missing]] = missing_tools
+    asked: Sequence[str],
+    client_major: int,
+    environ: Mapping[str, str],
+    missing: Callable[[Engine], list[Missing]] = missing_tools,
 ) -> Choice:
     """The engines for what was asked, in this order; nothing asked: of each family the newest that can be run.
 

@@ -24,7 +24,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     if named := environ.get("ESPROXY_CACHE"):
         folder = Path(named).absolute()
         if identity is not None and not _open_to(identity, folder):
-            raise EmbeddedError(f"ESPROXY_CACHE={named} is closed to the user that nodes run as: open the folders above it (o+rx)")
+            raise EmbeddedError(f"ESPROXY_CACHE={named} is closed to the user that nodes run as: make the way to it o+rx")
         return folder
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     folder = Path(base).absolute() / "esproxy"

@@ -95,7 +95,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 def _macos_homes() -> Iterator[Path]:
     """What macOS itself knows; it prints `<version> (<arch>) "<vendor>" - "<name>" <home>` to stderr, one a line."""
     if _MACOS_JAVA_HOME.exists():
-        known = subprocess.run([str(_MACOS_JAVA_HOME), "-V"], capture_output=True, text=True, check=False)  # noqa: S603
+        known = subprocess.run([str(_MACOS_JAVA_HOME), "-V"], capture_output=True, text=True, check=False)
         for line in known.stderr.splitlines():
             if home := re.search(r" (/\S.*)$", line):
                 yield Path(home.group(1))

@@ -83,7 +83,7 @@ class Keeper:
                 os._exit(1)
 
         with open(order["log"], "ab") as log:
-            self._launcher = subprocess.Popen(  # noqa: S603
+            self._launcher = subprocess.Popen(
                 order["command"], env=order["environ"], cwd=order["cwd"], stdin=subprocess.PIPE, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=in_child,
             )

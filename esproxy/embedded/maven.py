@@ -61,7 +61,7 @@ def run_maven(
     command = ["mvn", "-Dstyle.color=never", *arguments]
     transfers, said = Transfers(), deque[str](maxlen=40)
     environ = {name: value for name, value in environ.items() if name != "CI"}  # with it Maven 4 shows no progress
-    with subprocess.Popen(  # noqa: S603
+    with subprocess.Popen(
         command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         assert process.stdout is not None

@@ -54,7 +54,7 @@ class Node:
         write_files(self._plan, self._seat)
         if self._identity is not None:
             self._identity.own(self.folder)
-        self._keeper = subprocess.Popen(  # noqa: S603
+        self._keeper = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_KEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
         assert self._keeper.stdin is not None and self._keeper.stdout is not None

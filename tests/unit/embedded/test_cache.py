@@ -64,7 +64,10 @@ def test_engines_have_folders_of_their_own() -> None:
 def test_locked_waits_for_another_process(tmp_path: Path) -> None:
     lock, waits = tmp_path / "folder" / "it.lock", 0
     lock.parent.mkdir()
-    script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    script = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); "
+        "print('held', flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

@@ -30,8 +30,8 @@ def order(tmp_path: Path) -> Order:
         folder = tmp_path / "cluster" / "nodes" / "node-1"
         folder.mkdir(parents=True, exist_ok=True)
         return {
-            "owner": os.getpid(), "command": ["/bin/sh", "-c", script], "environ": {"PATH": os.environ["PATH"]}, "cwd": str(folder),
-            "log": str(folder / "console.log"), "user": None, "grace": 30.0, "remove": str(folder), **more,
+            "owner": os.getpid(), "command": ["/bin/sh", "-c", script], "environ": {"PATH": os.environ["PATH"]},
+            "cwd": str(folder), "log": str(folder / "console.log"), "user": None, "grace": 30.0, "remove": str(folder), **more,
         }
 
     return make
@@ -132,7 +132,8 @@ def test_owner_that_is_gone_ends_the_node_though_its_pipe_is_held_open(order: Or
         "os._exit(0)\n"
     )
     arguments = [json.dumps(order(STUBBORN)), json.dumps(KEEPER), str(reader), str(writer)]
-    owner = subprocess.run([sys.executable, "-c", script, *arguments], pass_fds=(reader, writer), stdout=subprocess.PIPE, check=True)
+    command = [sys.executable, "-c", script, *arguments]
+    owner = subprocess.run(command, pass_fds=(reader, writer), stdout=subprocess.PIPE, check=True)
 
     group = int(owner.stdout)
 
@@ -167,7 +168,7 @@ def test_sigterm_to_the_keeper_stops_the_node(order: Order, start) -> None:
 
 
 def test_sigint_is_left_to_the_owner(order: Order, start) -> None:
-    keeper, group = start(order(WILLING))
+    keeper, _ = start(order(WILLING))
 
     keeper.send_signal(signal.SIGINT)
     say(keeper, "stop")
