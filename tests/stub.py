@@ -6,7 +6,7 @@
         … stub.url, stub.requests, stub.connections
 
 A script has a Peer: ``seen`` (what came), ``await body()``, ``write``, ``await drain()``, ``close`` (FIN), ``reset`` (RST),
-``stop_reading``, ``await gone()``. When it returns, the connection goes on to the next request. An exception in a script is
+``stop_reading``, ``read_slowly``, ``await gone()``. When it returns, the connection goes on to the next request. An exception in a script is
 raised by ``__aexit__``. Any other path is answered by echo: the request as JSON.
 
 ``python -m tests.stub --port 9999 --size 400`` answers everything with that many bytes, as quickly as Python can.
@@ -102,6 +102,15 @@ class Peer:
     def go_on_reading(self) -> None:
         self._connection.transport.resume_reading()
 
+    def read_slowly(self, pause: float) -> None:
+        """Stop for so many seconds after each read, with a small window."""
+        self._connection.pause = pause
+        self._connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+
+    @property
+    def is_gone(self) -> bool:
+        return self._connection.lost.is_set()
+
     def close(self) -> None:
         self._connection.transport.close()
 
@@ -117,7 +126,7 @@ class _Connection(asyncio.Protocol):
         self.parser = httptools.HttpRequestParser(self)
         self.can_write, self.whole, self.lost = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.can_write.set()
-        self.task: asyncio.Task[None] | None = None
+        self.pause = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self.transport = transport
@@ -133,6 +142,13 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.stub.bytes_read += len(data)
         self.parser.feed_data(data)
+        if self.pause:
+            self.transport.pause_reading()
+            asyncio.get_running_loop().call_later(self.pause, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def pause_writing(self) -> None:
         self.can_write.clear()
@@ -157,8 +173,7 @@ class _Connection(asyncio.Protocol):
             self.stub.requests.append(seen)
         what = self.stub.answers.get(seen.target.split(b"?")[0], self.stub.default)
         if callable(what):
-            self.task = asyncio.get_running_loop().create_task(what(Peer(self, seen)))
-            self.stub.scripts.append(self.task)
+            self.stub.scripts.append(asyncio.get_running_loop().create_task(what(Peer(self, seen))))
 
     def on_body(self, data: bytes) -> None:
         self.seen.body += data
@@ -226,10 +241,12 @@ class Stub:
 
 
 def refusing_url() -> str:
-    """A URL where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    """A URL where nobody listens, nor will while this process lives: the port stays bound."""
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    port = holder.getsockname()[1]
+    holder.detach()
+    return f"http://127.0.0.1:{port}"
 
 
 async def _serve(port: int, body: bytes) -> None:

@@ -73,10 +73,7 @@ class Engine:
             self._sweeper = self.loop.call_later(self._tick, self._sweep_on)
         cluster = self.clusters[send.cluster]
         flight = EngineFlight(self, cluster, send, sink, self.clock())
-        if cluster.queue:
-            cluster.queue.append(flight)
-        else:
-            self.place(flight)
+        self.place(flight)
         return flight
 
     async def aclose(self) -> None:

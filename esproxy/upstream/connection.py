@@ -153,8 +153,6 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> None:
         """Abort, since a close would first wait until what is left of the request has been sent to nobody."""
         self.lost = True
-        if self.flight is None:
-            self.engine.forget(self)
         self.transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -208,8 +206,8 @@ class Connection(asyncio.Protocol):
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.complete:
             self.flight = None
-            if self.keep_alive and self.fault is None and flight.uploaded and not self.early and not self.lost:
-                self.resume()
+            sent = flight.uploaded and not self.early
+            if self.keep_alive and self.fault is None and sent and not self.lost and not self._read_paused:
                 self.engine.released(self)  # from here on this connection may carry another call
             else:
                 self.drop()

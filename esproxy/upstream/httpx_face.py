@@ -3,7 +3,7 @@
     client = httpx.AsyncClient(transport=EngineTransport(engine, "main"), base_url="http://main")
 
 The URL's host is a name for people; the cluster is the transport's. Bodies stream both ways: a request body of known,
-small length is sent whole, any other as it comes; an answer is read from the node as fast as it is read from us. The target
+small length is sent whole, any other as it comes; a whole GET or HEAD may be repeated by the engine; an answer is read from the node as fast as it is read from us. The target
 is the raw one, or the request's ``target`` extension.
 """
 
@@ -45,6 +45,7 @@ class EngineTransport(httpx.AsyncBaseTransport):
         target = request.extensions.get("target", request.url.raw_path)
         headers = [(name.lower(), value) for name, value in request.headers.raw]
         send = Send(self.cluster, request.method, target, headers, body, last=not streams)
+        send.held = send.last and request.method in ("GET", "HEAD")
         sink = _Stream(request)
         sink.flight = self.engine.start(send, sink)
         try:

@@ -50,6 +50,12 @@ async def reset_in_a_body(peer: Peer) -> None:
     peer.reset()
 
 
+async def reset_at_no_end(peer: Peer) -> None:
+    peer.write(answer(200, b"01234", length=False))
+    await asyncio.sleep(0.01)
+    peer.reset()
+
+
 async def half_the_chunks(peer: Peer) -> None:
     peer.write(answer(200, b"5\r\n01234\r\n", ("transfer-encoding", "chunked"), length=False))
     await asyncio.sleep(0.01)
@@ -62,6 +68,7 @@ async def no_http(peer: Peer) -> None:
 
 BEFORE_THE_HEAD = {"close": close, "reset": reset, "half a head": half_a_head, "no http": no_http}
 AFTER_THE_HEAD = {"half a body": half_a_body, "half the chunks": half_the_chunks, "reset in a body": reset_in_a_body}
+AFTER_THE_HEAD["reset of an answer without a length"] = reset_at_no_end
 
 
 @pytest.mark.parametrize("fault", BEFORE_THE_HEAD)
@@ -299,7 +306,7 @@ async def test_call_is_bounded_in_all(runner, stub: Stub):
         peer.write(answer(200, b"", ("content-length", "99999"), length=False))
         try:
             async with asyncio.timeout(5):
-                while not peer._connection.lost.is_set():
+                while not peer.is_gone:
                     peer.write(b".")
                     await asyncio.sleep(0.01)
         except TimeoutError:
@@ -323,18 +330,21 @@ async def test_node_that_does_not_read_is_a_timeout(runner, stub: Stub):
 
 
 async def test_waiting_for_a_connection_is_bounded(runner, stub: Stub, recorder):
-    async def slow(peer: Peer) -> None:
-        await peer.gone()
+    async def dripping(peer: Peer) -> None:
+        peer.write(answer(200, b"", ("content-length", "99999"), length=False))
+        while not peer.is_gone:
+            peer.write(b".")
+            await asyncio.sleep(0.01)
 
-    stub.on("/slow", slow)
+    stub.on("/x", dripping)
     engine = runner.engine(stub.url, answer_timeout=0.1, max_connections=1)
     first, second = recorder(), recorder()
-    engine.start(runner.send("GET", "/slow"), first)
-    await asyncio.sleep(0.02)
-    engine.start(runner.send("GET", "/slow"), second)
-    for sink in (first, second):
-        await asyncio.wait_for(sink.done.wait(), 10)
-        assert sink.failure.what == "timeout"
+    flight = engine.start(runner.send("GET", "/x"), first)
+    await asyncio.wait_for(first.opened.wait(), 10)
+    engine.start(runner.send("GET", "/x"), second)
+    await asyncio.wait_for(second.done.wait(), 10)
+    assert (second.failure.what, second.asked, first.failure) == ("timeout", 0, None)
+    flight.cancel()
 
 
 # --- nodes
@@ -354,7 +364,7 @@ async def test_host_that_does_not_resolve_fails_as_connect(runner):
 @pytest.mark.parametrize("held", [True, False])
 async def test_call_goes_to_another_node_when_one_is_down(runner, stub: Stub, selector: str, held: bool):
     """A connect that failed has sent nothing, so a call that must not be repeated goes on as well."""
-    engine = runner.engine(refusing_url(), stub.url, refusing_url(), selector=selector)
+    engine = runner.engine(refusing_url(), stub.url, refusing_url(), selector=selector, dead_node_backoff_factor=30)
     for _ in range(6):
         got = await runner.ask(engine, "POST", "/", b"x", held=held)
         assert (got.failure, got.attempt, got.asked) == (None, 1, 1)
