@@ -63,11 +63,16 @@ class Responder(Driver):
         try:
             await self.receive_first(head)
             await self.write_out(response)
+        except asyncio.CancelledError:  # the server ends and waits no longer
+            if self.gone:
+                raise
+            self.refuse(Failed("the proxy is stopping"))
+            await self.write_out(response)
         finally:
             if self.reader is not None:
                 self.reader.cancel()
             response.close()
-            self.leave()  # nothing, unless the server ended the request
+            self.leave()  # nothing, unless something was raised
 
     # --- the body ----------------------------------------------------------------------------------
 
