@@ -91,8 +91,12 @@ class Plan:
         except LanguageError as error:
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
 
-    def _lucene_value(self, name: str, text: str) -> str:
-        return self.expression(text) if name == "_index" else text
+    def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
+        if name != "_index":
+            return text
+        self._adopt(text)
+        prefix = self.owner().names.prefix
+        return prefix.replace(".", "\\.") + f"({text})" if form is lucene.Form.REGEX else prefix + text
 
     def open_cursor(self, token: str) -> str:
         """The node's cursor for a client's token. Raises Refusal as a node does for an id that is none."""
