@@ -43,7 +43,9 @@ def parser(wants_demo: bool = False) -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="report all problems of a configuration")
     check.set_defaults(run=run_check)
     check.add_argument("file", nargs="?", metavar="FILE", help=f"the configuration (default: what {CONFIG_VARIABLE} names)")
-    check.add_argument("--effective", action="store_true", help="print what is in force: defaults, file, environment; secrets masked")
+    check.add_argument(
+        "--effective", action="store_true", help="print what is in force: defaults, file, environment; secrets masked"
+    )
 
     demo = commands.add_parser("demo", help="set up a node, the proxy and tenants, and show what each sees")
     if wants_demo:

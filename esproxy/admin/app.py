@@ -1,8 +1,10 @@
-"""The admin port, served by the supervisor: health, readiness, metrics. Never part of the data app.
+"""The admin port, served by the supervisor: health, readiness, metrics.
 
     /-/healthy   200 while the supervisor runs
     /-/ready     200 when requests can be served, else 503; the reasons are in the body
     /metrics     for Prometheus
+
+Never part of the data app, so no name of a tenant's index can hide it and no tenant can reach it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Metrics for Prometheus: the sums of what workers report, and what the supervisor knows.
 
-Workers send differences (``esproxy.serve.stats``), which are added up here, so nothing is lost when a worker ends and no worker is asked
-during a scrape. Names follow Prometheus' conventions: one prefix, base units, ``_total`` for counters.
+Workers send differences (``esproxy.serve.stats``), which are added up here, so nothing is lost when a worker ends and no
+worker is asked during a scrape. Names follow Prometheus' conventions: one prefix, base units, ``_total`` for counters.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ class Collector:
             below += count
             buckets.append(("+Inf" if bound == float("inf") else repr(bound), below))
         yield HistogramMetricFamily(
-            "esproxy_request_duration_seconds", "From the head of a request to the end of its answer.", buckets, totals.seconds_sum
+            "esproxy_request_duration_seconds",
+            "From the head of a request to the end of its answer.",
+            buckets,
+            totals.seconds_sum,
         )
         for name, (metric, help_) in COUNTERS.items():
             yield CounterMetricFamily(metric, help_, totals.counters[name])
@@ -83,7 +86,9 @@ class Collector:
             "esproxy_config_last_reload_successful", "Whether the last reload was.", float(status.last_reload_good)
         )
         yield GaugeMetricFamily(
-            "esproxy_config_last_reload_success_timestamp_seconds", "When the settings in force were read.", status.last_good_reload
+            "esproxy_config_last_reload_success_timestamp_seconds",
+            "When the settings in force were read.",
+            status.last_good_reload,
         )
         up = GaugeMetricFamily("esproxy_upstream_up", "Whether a node answers.", labels=["cluster", "node"])
         for node in status.nodes:
@@ -94,7 +99,9 @@ class Collector:
 
     def of_the_engine(self, reports: list[dict[str, Any]]) -> Iterator[Metric]:
         """Connections of all workers, by node."""
-        gauge = GaugeMetricFamily("esproxy_upstream_connections", "Open connections to a node.", labels=["cluster", "node", "state"])
+        gauge = GaugeMetricFamily(
+            "esproxy_upstream_connections", "Open connections to a node.", labels=["cluster", "node", "state"]
+        )
         sums: dict[tuple[str, str, str], int] = {}
         for report in reports:
             for cluster, told in report["clusters"].items():

@@ -1,17 +1,18 @@
 """The ASGI shell: ``uvicorn esproxy.serve.asgi:app`` and any other ASGI server.
 
 ``app`` is a Starlette application without routes: its default handler is the data endpoint. Requests go to it straight from
-``__call__`` unless somebody has added middleware or routes, because Starlette's stack costs more per request than the proxy itself.
-The lifespan makes everything from the configuration that ``ESPROXY_CONFIG`` names.
+``__call__`` unless somebody has added middleware or routes, because Starlette's stack costs more per request than the proxy
+itself. The lifespan makes everything from the configuration that ``ESPROXY_CONFIG`` names.
 
-A request is one ``Responder``, which is its driver (``driver.py``). Its coroutine reads the first part of the body, begins, waits for
-steps and writes them. The common request has no task beside the server's own. Only a longer body has a *reader* task, which
-feeds the rest and then waits for the client to leave; for a short one the ``Patrol`` starts a reader when the answer takes longer than
-a round of it, so that a client that leaves ends what runs upstream for it.
+A request is one ``Responder``, which is its driver (``driver.py``). Its coroutine reads the first part of the body, begins,
+waits for steps and writes them. The common request has no task beside the server's own. Only a longer body has a *reader*
+task, which feeds the rest and then waits for the client to leave; for a short one the ``Patrol`` starts a reader when the
+answer takes longer than a round of it, so that a client that leaves ends what runs upstream for it.
 
-The raw target is used, never the decoded path. ``Expect: 100-continue`` is the server's: it answers 100 when the body is first asked
-for, which is after the Gateway has seen the head. An answer is cut by an exception after the response has started. HTTP/1.0 clients
-cannot tell a cut answer from a whole one (no chunks), so theirs is spooled and sent with its length.
+The raw target is used, never the decoded path. ``Expect: 100-continue`` is the server's: it answers 100 when the body is
+first asked for, which is after the Gateway has seen the head. An answer is cut by an exception after the response has
+started. HTTP/1.0 clients cannot tell a cut answer from a whole one (no chunks), so theirs is spooled and sent with its
+length.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ class Responder(Driver):
 
     def deliver(self, step: Write | Reply) -> None:
         self.steps.append(step)
-        if type(step) is Write and not step.last:
+        if isinstance(step, Write) and not step.last:
             self.queued += len(step.data)
             if self.queued > HIGH and not self.stalled:
                 self.stall(True)
@@ -204,7 +205,7 @@ class Responder(Driver):
             if self.gone:
                 return
             step = steps.popleft()
-            if type(step) is Reply:
+            if isinstance(step, Reply):
                 return await response.whole(step.status, step.headers, step.body, self.uploaded)
             if step.last and step.head is not None:
                 return await response.whole(step.head.status, step.head.headers, step.data, self.uploaded, step.head.length)

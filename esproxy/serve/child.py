@@ -52,7 +52,7 @@ class Child:
             fds = (listening.fileno(), theirs.fileno())
             command = [sys.executable, "-m", "esproxy.serve.worker", *map(str, fds)]
             # A process group of its own: Ctrl-C in a terminal is for the supervisor.
-            process = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, process_group=0)  # noqa: S603
+            process = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, process_group=0)
         line = await Line.on(ours)
         line.writer.write(pack_settings(dump_for_worker(settings)))
         return cls(process, line, heard)

@@ -4,7 +4,8 @@ Both directions stream in memory that does not depend on the body. ``Inflater.fe
 ``Inflater.take`` hands out at most ``STEP`` inflated bytes a time, so a shell can stop between two of them. ``Deflater`` is the
 mirror image. Nothing here knows of ASGI; any shell can use it.
 
-Leaves out: ``deflate``, ``br`` and ``zstd`` (nodes take gzip, and clients send nothing else), trailers, q-values beyond "is it 0".
+Leaves out: ``deflate``, ``br`` and ``zstd`` (nodes take gzip, and clients send nothing else), trailers, and q-values
+beyond "is it 0".
 """
 
 from __future__ import annotations

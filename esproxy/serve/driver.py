@@ -3,16 +3,17 @@
     shell ── begin(head, chunk, last), feed(chunk, last), leave(), stall(yes) ─▶ Driver ─▶ exchange, engine, procedures
     shell ◀─ deliver(Write | Reply), cut(why), hold_body(yes) ─────────────────── Driver ◀─ engine (as its Sink), runs
 
-One driver is one exchange. A shell's object per request *is* the driver and the engine's sink, by inheritance, so that the common request
-(whole body in one chunk, Send, whole answer in one chunk) passes through three calls, with no further object, task or queue.
+One driver is one exchange. A shell's object per request *is* the driver and the engine's sink, by inheritance, so that the
+common request (whole body in one chunk, Send, whole answer in one chunk) passes through three calls, with no further object,
+task or queue.
 
 Invariants
 
 * After ``deliver`` of a last Write or a Reply, after ``cut`` and after ``leave``, the driver is over: nothing is called any more.
 * ``flight`` is the upstream call under way. Send, Reply, Abort and a last Write end it; Need does not: while a procedure runs,
   ``wants`` alone says whether its answer is read.
-* What has been read is accepted. Reading is paused where ``wants`` (read after each call that leaves something open), the upstream
-  (``writable``) or the client (``stall``) cannot take more.
+* What has been read is accepted. Reading is paused where ``wants`` (read after each call that leaves something open), the
+  upstream (``writable``) or the client (``stall``) cannot take more.
 * Never silence: an exception inside the Gateway is a 500, or a cut connection when bytes have left; so is an exchange that
   wants nothing, has nothing under way and has not answered.
 """
@@ -175,8 +176,7 @@ class Driver:
     # --- steps ---------------------------------------------------------------------------------------
 
     def carry_out(self, step: Step | None) -> None:
-        kind = type(step)
-        if kind is Write:
+        if isinstance(step, Write):
             if step.head is not None:
                 self.answered = step.head.status
             if step.last:
@@ -184,21 +184,21 @@ class Driver:
             self.deliver(step)
             if step.last:
                 return
-        elif kind is Send:
+        elif isinstance(step, Send):
             self.start(step)
-        elif kind is More:
+        elif isinstance(step, More):
             if self.flight is not None:  # an answer that came early has ended the upload
                 self.flight.more(step.data, step.last)
-        elif kind is Reply:
+        elif isinstance(step, Reply):
             return self.answer(step)
-        elif kind is Need:
+        elif isinstance(step, Need):
             self.run = run = self.proxy.procedures.find(step)
             run.join(self)
-        elif kind is Abort:
+        elif isinstance(step, Abort):
             return self.abort(step.why)
         elif step is not None:
             return self.broken(TypeError(f"{step!r} is not a step"))
-        if not self.over and not (self.uploaded and self.flight is not None and type(step) is Send):
+        if not self.over and not (self.uploaded and self.flight is not None and isinstance(step, Send)):
             self.balance()
 
     def start(self, send: Send) -> None:

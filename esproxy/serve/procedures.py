@@ -4,8 +4,8 @@ A ``Run`` is one procedure under way. It is advanced from the engine's callbacks
 Exchanges *join* a run and are told its outcome by ``resumed``. A run with a key is shared by all who need the same and
 outlives them, so a client that leaves does not stop what others will need; a run without one ends with its client.
 
-States of a run: NEW → RUNNING → OVER. At its end a run first leaves the table of shared runs and only then tells those who joined:
-whoever needs the same again starts anew. An exception that leaves the generator is the outcome of all who joined.
+States of a run: NEW → RUNNING → OVER. At its end a run first leaves the table of shared runs and only then tells those who
+joined: whoever needs the same again starts anew. An exception that leaves the generator is the outcome of all who joined.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a worker counts: plain dicts that the data path adds to, handed to the supervisor as differences.
 
 Counting is on the path of every request, so it is a dict addition and nothing else; names, help texts and
-formats are the admin side's (``esproxy.admin.metrics``). ``take`` returns what was counted since the last ``take``; the supervisor
-adds it up, so what a worker counted outlives it (but for its last second).
+formats are the admin side's (``esproxy.admin.metrics``). ``take`` returns what was counted since the last ``take``; the
+supervisor adds it up, so what a worker counted outlives it (but for its last second).
 """
 
 from __future__ import annotations

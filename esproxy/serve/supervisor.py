@@ -1,9 +1,9 @@
 """``esproxy serve``: the process that owns the sockets, the workers and the admin port.
 
     start     bind both ports, start a generation of workers, wait until all are ready
-    SIGHUP    read the configuration again; if it is good, start a new generation, then drain the old one; if not, say why and go on
-    SIGTERM   (SIGINT) fail /-/ready, wait ``listen.drain_delay``, stop accepting, drain the workers, end; a second one kills them
-    SIGKILL   workers see the end of their control socket, and drain and end by themselves
+    SIGHUP    read the configuration again; if it is good, start a new generation, then drain the old one; if not, say why and
+    go on SIGTERM   (SIGINT) fail /-/ready, wait ``listen.drain_delay``, stop accepting, drain the workers, end; a second one
+    kills them SIGKILL   workers see the end of their control socket, and drain and end by themselves
 
 Requests are never handed over: old and new workers accept from the same socket, so nothing is refused in between.
 """
@@ -188,4 +188,6 @@ class Supervisor:
 
 def admin_config(supervisor: Supervisor) -> uvicorn.Config:
     app = admin_app(supervisor.status, supervisor.totals)
-    return uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False)
+    return uvicorn.Config(
+        app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False
+    )

@@ -2,9 +2,10 @@
 
     python -m esproxy.serve.worker LISTEN_FD CONTROL_FD
 
-Started by the supervisor alone. Settings come over the control socket (``control.py``), so that all workers and the supervisor have the
-same, secrets included. SIGTERM, the word "drain" and the end of the supervisor mean the same: stop accepting, tell clients to
-close their connections with their next answer, finish what is in flight up to ``listen.drain_timeout``, end.
+Started by the supervisor alone. Settings come over the control socket (``control.py``), so that all workers and the
+supervisor have the same, secrets included. SIGTERM, the word "drain" and the end of the supervisor mean the same: stop
+accepting, tell clients to close their connections with their next answer, finish what is in flight up to
+``listen.drain_timeout``, end.
 """
 
 from __future__ import annotations

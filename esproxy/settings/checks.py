@@ -109,7 +109,9 @@ def body_fits_no_less_than_window(settings: Settings) -> Iterator[Problem]:
 def keys_are_long(settings: Settings) -> Iterator[Problem]:
     for number, key in enumerate(settings.secrets.keys):
         if len(key.get_secret_value()) < KEY_LENGTH:
-            yield Problem(f"secrets.keys[{number}]", f"must have at least {KEY_LENGTH} characters: openssl rand -base64 32 makes one")
+            yield Problem(
+                f"secrets.keys[{number}]", f"must have at least {KEY_LENGTH} characters: openssl rand -base64 32 makes one"
+            )
 
 
 def nobody_is_registered(settings: Settings) -> Iterator[Problem]:
@@ -125,7 +127,9 @@ def ids_without_use(settings: Settings) -> Iterator[Problem]:
 def certificates_not_verified(settings: Settings) -> Iterator[Problem]:
     for name, cluster in settings.clusters.items():
         if not cluster.verify and any(node.startswith("https:") for node in cluster.nodes):
-            yield Problem(f"clusters.{name}.verify", "certificates are not verified: whoever stands between can read and change all")
+            yield Problem(
+                f"clusters.{name}.verify", "certificates are not verified: whoever stands between can read and change all"
+            )
 
 
 def cursors_end_with_the_process(settings: Settings) -> Iterator[Problem]:
@@ -151,7 +155,9 @@ WARNINGS: list[Check] = [nobody_is_registered, ids_without_use, certificates_not
 
 def problems(settings: Settings, unusable: set[str]) -> list[Problem]:
     """All problems that the checks find. ``unusable``: paths of settings that have problems of their own."""
-    return [problem for check, reads in CHECKS if not any(touches(path, unusable) for path in reads) for problem in check(settings)]
+    return [
+        problem for check, reads in CHECKS if not any(touches(path, unusable) for path in reads) for problem in check(settings)
+    ]
 
 
 def touches(path: str, unusable: set[str]) -> bool:

@@ -61,12 +61,12 @@ def load(
 
 
 def usable(data: Mapping[str, Any], error: ValidationError) -> tuple[Settings, set[str]]:
-    """What is left without the settings that are wrong, so that the rest can be checked too, and the paths of those: ``listen.port``."""
+    """What is left without the settings that are wrong, so that it can be checked too, and their paths: ``listen.port``."""
     rest = {key: dict(value) if isinstance(value, Mapping) else value for key, value in data.items()}
     unusable = set()
     for one in error.errors(include_url=False):
-        section, *names = one["loc"]
-        unusable.add(".".join(map(str, one["loc"][:2])))
+        section, *names = map(str, one["loc"])
+        unusable.add(".".join([section, *names[:1]]))
         if names and isinstance(rest.get(section), dict):
             rest[section].pop(names[0], None)
         else:

@@ -83,7 +83,9 @@ class Rule(Section):
 class Placement(Section):
     """Where a tenant's logical index is placed."""
 
-    layout: Layout = Field("dedicated", description=f"Layout unless a rule says otherwise. One of: {', '.join(LAYOUTS_AVAILABLE)}.")
+    layout: Layout = Field(
+        "dedicated", description=f"Layout unless a rule says otherwise. One of: {', '.join(LAYOUTS_AVAILABLE)}."
+    )
     cluster: str = Field("main", min_length=1, description="The cluster that tenants live in.")
     separator: Separator = Field(
         ".", description="Stands between tenant and logical name in physical names: a character that no tenant id holds."
@@ -98,10 +100,12 @@ class Identity(Section):
         None, description=f"Header that names the tenant. `{DEFAULT_HEADER}` when index_pattern is not set."
     )
     index_pattern: IndexPattern | None = Field(
-        None, description="Pattern over index names with a group `tenant`, and `prefix` and `postfix` if wanted. Instead of header."
+        None,
+        description="Pattern over index names with a group `tenant`, and `prefix` and `postfix` if wanted. Instead of header.",
     )
     trusted_peers: Networks = Field(
-        [], description="Addresses and networks whose tenant header is believed, besides loopback. Needed when listen.host is not."
+        [],
+        description="Addresses and networks whose tenant header is believed, besides loopback. Needed when listen.host is not.",
     )
 
     @model_validator(mode="before")
@@ -124,7 +128,8 @@ class Upstream(Section):
     """The way to the clusters."""
 
     transport: Literal["engine", "httpx"] = Field(
-        "engine", description="`engine`: the proxy's own connections; `httpx`: a stock httpx client (slower; HTTP/2, forward proxies)."
+        "engine",
+        description="`engine`: the proxy's own connections; `httpx`: a stock httpx client (slower; HTTP/2, forward proxies).",
     )
     connect_timeout: float = Field(5.0, gt=0, description="Seconds to reach a node.")
     answer_timeout: float = Field(120.0, gt=0, description="Seconds without a byte of the answer after which it is a 504.")
@@ -135,7 +140,9 @@ class Upstream(Section):
 class Limits(Section):
     """Bounds of what one request may take. Sizes are bytes, or text such as `"16mb"`."""
 
-    window: Size = Field(16 << 20, ge=1 << 10, description="What is understood whole before any of it is sent; beyond it, it streams.")
+    window: Size = Field(
+        16 << 20, ge=1 << 10, description="What is understood whole before any of it is sent; beyond it, it streams."
+    )
     max_body: Size = Field(100 << 20, ge=1 << 10, description="Largest request body that is not a bulk. Above it: 413.")
     max_depth: int = Field(100, ge=10, le=1000, description="Deepest nesting of a JSON body.")
     max_inflate: int = Field(

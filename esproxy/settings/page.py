@@ -1,6 +1,6 @@
 """Settings as text: the page docs/settings.md, and the effective settings as TOML.
 
-    python -m esproxy.config --markdown > docs/settings.md
+The page is made by ``python -m esproxy.config --markdown > docs/settings.md``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ INTRODUCTION = """\
 
 <!-- Made by `python -m esproxy.config --markdown`. A test compares it. -->
 
-Settings come from a TOML file (`esproxy serve --config FILE`, or `ESPROXY_CONFIG`), the environment and flags; later ones win. The
-variable of a setting is `ESPROXY_`, its section, `__` and its name, in capitals: `ESPROXY_LISTEN__PORT`,
-`ESPROXY_CLUSTERS__MAIN__PASSWORD`. Lists are written with commas there, or as JSON. Sizes are bytes, or text with a unit of 1024
-(`"512kb"`, `"16mb"`); times are seconds. An unknown key is an error; `esproxy check FILE` reports all problems at once, and
-`esproxy check --effective FILE` prints what is in force.
+Settings come from a TOML file (`esproxy serve --config FILE`, or `ESPROXY_CONFIG`), the environment and flags; later ones
+win. The variable of a setting is `ESPROXY_`, its section, `__` and its name, in capitals: `ESPROXY_LISTEN__PORT`,
+`ESPROXY_CLUSTERS__MAIN__PASSWORD`. Lists are written with commas there, or as JSON. Sizes are bytes, or text with a unit of
+1024 (`"512kb"`, `"16mb"`); times are seconds. An unknown key is an error; `esproxy check FILE` reports all problems at once,
+and `esproxy check --effective FILE` prints what is in force.
 """
 
 

@@ -53,7 +53,9 @@ def from_validation(error: ValidationError, root: type[BaseModel]) -> list[Probl
         if one["type"] == "extra_forbidden":
             found.append(Problem(dotted(loc), unknown(str(loc[-1]), known_names(root, loc[:-1]))))
         else:
-            found.append(Problem(dotted(loc), describe(one["type"], one.get("ctx", {}), one["input"], secret=not SECRET.isdisjoint(loc))))
+            found.append(
+                Problem(dotted(loc), describe(one["type"], one.get("ctx", {}), one["input"], secret=not SECRET.isdisjoint(loc)))
+            )
     return found
 
 

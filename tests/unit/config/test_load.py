@@ -97,7 +97,11 @@ def test_every_setting_can_come_from_the_environment(monkeypatch):
         ("ESPROXY_LISTNE__PORT", "1", "ESPROXY_LISTNE__PORT: is not a setting; did you mean listen?"),
         ("ESPROXY_LISTEN__PORT", "eighty", 'listen.port: must be a whole number, is "eighty"'),
         ("ESPROXY_LOG", "debug", "log: must be a table: this is no JSON (Expecting value: line 1 column 1 (char 0))"),
-        ("ESPROXY_TENANTS__IDS", "[acme", "tenants.ids: must be a list: this is no JSON (Expecting value: line 1 column 2 (char 1))"),
+        (
+            "ESPROXY_TENANTS__IDS",
+            "[acme",
+            "tenants.ids: must be a list: this is no JSON (Expecting value: line 1 column 2 (char 1))",
+        ),
     ],
 )
 def test_bad_variable_is_reported(file, monkeypatch, name, value, problem):
@@ -133,7 +137,9 @@ def of_flags(*arguments: str) -> dict:
 
 
 def test_flags_nest_as_the_file_does():
-    given = of_flags("--port", "1", "--host", "::1", "--workers", "2", "--layout", "dedicated", "--tenant-header", "X-Who", "--tenants", "a,b")
+    given = of_flags(
+        "--port", "1", "--host", "::1", "--workers", "2", "--layout", "dedicated", "--tenant-header", "X-Who", "--tenants", "a,b"
+    )
     assert given == {
         "listen": {"port": "1", "host": "::1", "workers": "2"},
         "placement": {"layout": "dedicated"},
@@ -180,7 +186,9 @@ def test_tenant_header_needs_loopback_or_trusted_peers(host, extra, fine):
             load(flags=given, upstream=["http://a:1"])
 
 
-@pytest.mark.parametrize(("text", "size"), [("512kb", 512 << 10), ("16mb", 16 << 20), ("1 GiB", 1 << 30), ("2048", 2048), (4096, 4096)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("512kb", 512 << 10), ("16mb", 16 << 20), ("1 GiB", 1 << 30), ("2048", 2048), (4096, 4096)]
+)
 def test_size_has_units_of_1024(text, size):
     assert load(flags={"limits": {"window": text, "max_body": "2gb"}}, upstream=["http://a:1"]).limits.window == size
 
@@ -194,7 +202,8 @@ def secretive(tmp_path):
     path = tmp_path / "x.toml"
     key = "k" * 40
     path.write_text(
-        f'[clusters.main]\nnodes = ["http://a:1"]\nusername = "elastic"\npassword_file = "{tmp_path}/password"\n[secrets]\nkeys = ["{key}"]\n'
+        f'[clusters.main]\nnodes = ["http://a:1"]\nusername = "elastic"\npassword_file = "{tmp_path}/password"\n'
+        f'[secrets]\nkeys = ["{key}"]\n'
     )
     return load(path)
 
@@ -254,7 +263,10 @@ def test_check_finds_its_file_in_the_environment(file, capsys, monkeypatch):
     [
         ({}, "tenants.ids: nobody is registered"),
         ({"tenants": {"mode": "open", "ids": ["a"]}}, "tenants.ids: has no use"),
-        ({"clusters": {"main": {"nodes": ["https://a:1"], "verify": False}}}, "clusters.main.verify: certificates are not verified"),
+        (
+            {"clusters": {"main": {"nodes": ["https://a:1"], "verify": False}}},
+            "clusters.main.verify: certificates are not verified",
+        ),
     ],
 )
 def test_warning_is_given_for_what_is_allowed_and_unwise(given, warning):

@@ -126,9 +126,13 @@ async def test_answer_in_parts_of_known_length_has_it():
 
 async def test_framing_of_the_upstream_does_not_reach_the_client():
     headers = [*JSON, (b"transfer-encoding", b"chunked"), (b"connection", b"close"), (b"content-length", b"99")]
-    async with serving(Reply(200, headers, b"{}")) as (app, client):
+    async with serving(Reply(200, headers, b"{}")) as (_, client):
         got = await client.request(GET)
-        assert got.headers[b"content-length"] == b"2" and b"transfer-encoding" not in got.headers and b"connection" not in got.headers
+        assert (
+            got.headers[b"content-length"] == b"2"
+            and b"transfer-encoding" not in got.headers
+            and b"connection" not in got.headers
+        )
 
 
 async def test_head_has_the_length_and_no_body():
@@ -141,7 +145,10 @@ async def test_head_has_the_length_and_no_body():
 
 
 async def test_abort_cuts_a_chunked_answer(caplog):
-    async with serving(SEND, Write(b"one", False, AnswerHead(200, JSON)), Abort("a hit that is not the tenant's")) as (app, client):
+    async with serving(SEND, Write(b"one", False, AnswerHead(200, JSON)), Abort("a hit that is not the tenant's")) as (
+        app,
+        client,
+    ):
         await client.send(GET)
         sink = (await flights(app))[0].sink
         sink.open_answer(OK, 1)
@@ -186,7 +193,7 @@ async def test_http_1_0_client_gets_a_whole_answer_or_an_error(end, status, body
 
 
 async def test_exception_inside_the_gateway_is_a_500_in_elasticsearchs_shape(caplog):
-    async with serving(ValueError("bug")) as (app, client):
+    async with serving(ValueError("bug")) as (_, client):
         got = await client.request(GET)
         assert got.status == 500 and orjson.loads(got.body)["error"]["type"] == "exception"
 
@@ -194,7 +201,9 @@ async def test_exception_inside_the_gateway_is_a_500_in_elasticsearchs_shape(cap
 # --- clients that leave or are slow
 
 
-@pytest.mark.parametrize("request_", [GET, b"POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc"], ids=["waiting", "sending"])
+@pytest.mark.parametrize(
+    "request_", [GET, b"POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nabc"], ids=["waiting", "sending"]
+)
 async def test_client_that_leaves_cancels_upstream(request_):
     async with serving(SEND) as (app, client):
         await client.send(request_)
@@ -279,13 +288,13 @@ async def test_large_gzip_body_is_fed_in_steps():
     ids=["broken", "cut", "cut-early", "bomb"],
 )
 async def test_bad_gzip_body_is_refused(body, status, reason):
-    async with serving(*[None] * 50) as (app, client):
+    async with serving(*[None] * 50) as (_, client):
         got = await client.request(post(body, b"content-encoding: gzip"))
         assert got.status == status and orjson.loads(got.body)["error"]["reason"] == reason
 
 
 async def test_unknown_coding_is_refused():
-    async with serving() as (app, client):
+    async with serving() as (_, client):
         got = await client.request(post(b"x", b"content-encoding: br"))
         assert got.status == 415 and got.headers[b"accept-encoding"] == b"gzip"
 
@@ -293,7 +302,7 @@ async def test_unknown_coding_is_refused():
 @pytest.mark.parametrize("size", [5000, 3 << 20])
 async def test_answer_is_compressed_for_those_who_accept_it(size):
     body = os.urandom(size // 4).hex().encode()[:size]
-    async with serving(Reply(200, JSON, body)) as (app, client):
+    async with serving(Reply(200, JSON, body)) as (_, client):
         got = await client.request(GET.replace(b"\r\n\r\n", b"\r\naccept-encoding: br, gzip\r\n\r\n"))
         assert got.headers[b"content-encoding"] == b"gzip" and gzip.decompress(got.body) == body
 
@@ -311,10 +320,15 @@ async def test_answer_in_parts_is_compressed():
 
 @pytest.mark.parametrize(
     ("accept", "headers", "size"),
-    [(b"gzip;q=0", JSON, 5000), (b"br", JSON, 5000), (b"gzip", [*JSON, (b"content-encoding", b"zstd")], 5000), (b"gzip", JSON, 1000)],
+    [
+        (b"gzip;q=0", JSON, 5000),
+        (b"br", JSON, 5000),
+        (b"gzip", [*JSON, (b"content-encoding", b"zstd")], 5000),
+        (b"gzip", JSON, 1000),
+    ],
 )
 async def test_answer_is_left_as_it_is(accept, headers, size):
-    async with serving(Reply(200, headers, b"x" * size)) as (app, client):
+    async with serving(Reply(200, headers, b"x" * size)) as (_, client):
         got = await client.request(GET.replace(b"\r\n\r\n", b"\r\naccept-encoding: " + accept + b"\r\n\r\n"))
         assert got.body == b"x" * size and got.headers.get(b"content-encoding") != b"gzip"
 

@@ -4,11 +4,11 @@ import logging
 
 import orjson
 import pytest
-from tests.unit.serve.scripted import OK, SEND, RecordingEngine, Shell, driven, head
 
 from esproxy.errors import Refusal
 from esproxy.exchange import ANSWER, BODY, GO, Abort, AnswerHead, Call, More, Need, Reply, Send, Write
 from esproxy.upstream.engine_api import Failure
+from tests.unit.serve.scripted import OK, SEND, RecordingEngine, Shell, driven, head
 
 WHOLE = Write(b"{}", True, OK)
 
