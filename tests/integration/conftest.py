@@ -17,10 +17,13 @@ from tests.engines import CHOICE, progress_on_terminal, upstream_of
 _HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one engine together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark ours, and run them last: what fails quickly is to be seen quickly."""
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.integration)
+    items.sort(key=lambda item: item.path.is_relative_to(_HERE))
 
 
 @pytest.fixture(scope="session")
