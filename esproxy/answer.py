@@ -4,7 +4,7 @@ Restoring an answer *is* verifying it: at every position that holds an index nam
 prefix or be one that this very request sent; anything else is a Violation, and the answer is withheld.
 
 Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole`` collects the body
-for what no table can do in one pass (cat tables, a client's ``filter_path`` over index names, sort values on ``_index``, errors); a
+for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``, errors); a
 body that says nothing is passed.
 """
 
@@ -18,7 +18,7 @@ from esproxy import core
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import AnswerHead, Headers
-from esproxy.metadata import cat, cluster
+from esproxy.metadata import cluster
 from esproxy.metadata.settings import restore_settings
 from esproxy.request import Plan
 from esproxy.tenancy.tenant import COLLECT
@@ -147,9 +147,7 @@ class Whole:
         plan, status = self.plan, self.head.status
         if is_error(status, body):
             return restore_error(plan, body)
-        if plan.route.row.answer == "cat":
-            return self._cat(body)
-        if plan.route.row.answer == "text":
+        if plan.route.row.answer == "text" or plan.help:
             return body
         state = plan.endpoint.response
         if state is not None:
@@ -165,36 +163,12 @@ class Whole:
             tree = plan.filter_path.apply(tree)
         return encode(plan, tree)
 
-    def _cat(self, body: bytes) -> bytes:
-        drawing = self.plan.drawing
-        if drawing.get("help", "false") != "false":
-            return body
-        rows = cat.restore_rows(orjson.loads(body), self.plan.owner().names.prefix)
-        if rows is None:
-            raise Violation("a row of a cat table")
-        if wants_json(self.plan):
-            return encode(self.plan, rows)
-        columns = list(rows[0]) if rows else _asked_columns(self.plan)
-        return cat.draw(rows, columns, header=drawing.get("v", "false") != "false")
-
 
 def encode(plan: Plan, tree: Any) -> bytes:
     """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
     if plan.pretty or plan.route.row.answer == "info":
         return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n"
     return orjson.dumps(tree)
-
-
-def _asked_columns(plan: Plan) -> list[str]:
-    return [name for name in plan.query.get("h", "").split(",") if name and "*" not in name]
-
-
-def wants_json(plan: Plan) -> bool:
-    """Whether the client wants a cat table as JSON: ``format`` goes before ``Accept``."""
-    if "format" in plan.drawing:
-        return plan.drawing["format"] == "json"
-    accept = (plan.head.get(b"accept") or b"").lower()
-    return b"json" in accept and not accept.startswith(b"text/plain")
 
 
 def is_error(status: int, body: bytes) -> bool:

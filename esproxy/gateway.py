@@ -29,6 +29,7 @@ from esproxy.cluster import Cluster
 from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, json_headers, reply, too_large
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
 from esproxy.metadata.cluster import info
+from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
@@ -165,6 +166,9 @@ class Exchange:
         if plan.typed:
             target += (b"&" if b"?" in target else b"?") + b"typed_keys=true"
         self.parts.clear()
+        if plan.route.row.answer == "cat" and not plan.help:
+            self.state, self.wants = State.BUSY, 0
+            return Need(cat_table(plan, target))
         self.state, self.wants = State.SENT, ANSWER
         held = self.head.method in ("GET", "HEAD")
         return Send(plan.cluster.name, self.head.method, target, requests.physical_headers(plan, media), body, True, held)
@@ -265,10 +269,7 @@ class Exchange:
     def _finish(self, body: bytes) -> Reply:
         assert self.answer is not None and self.plan is not None
         self.state, self.wants = State.DONE, 0
-        headers = self.answer.headers
-        if self.plan.route.row.answer == "cat" and self.answer.status < 400 and not answers.wants_json(self.plan):
-            headers = [h for h in headers if h[0] != b"content-type"] + [(b"content-type", b"text/plain; charset=UTF-8")]
-        return Reply(self.answer.status, headers, body)
+        return Reply(self.answer.status, self.answer.headers, body)
 
     def fail_answer(self, failure: Failure) -> Step | None:
         """There is no (whole) answer."""

@@ -25,7 +25,7 @@ from esproxy.tenancy.tenant import Tenant, Tenants
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
-CAT_DRAWING = ("format", "v", "help")
+CAT_DRAWING = ("format", "v")
 
 
 def _same(name: str) -> str:
@@ -52,6 +52,7 @@ class Plan:
     filter_path: FilterPath | None = None
     drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
     meta: MetaFields | None = None
+    help: bool = False  # the columns of a cat table are asked for, which say nothing of anybody
     pit: bool = False  # the search names no index: its point in time does
 
     @property
@@ -161,7 +162,9 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
 
 def _physical_query(plan: Plan) -> dict[str, str]:
     known = plan.endpoint.query
-    cat = plan.route.row.answer == "cat"
+    if plan.query.get("help", "false") != "false":
+        plan.help = True
+    cat = plan.route.row.answer == "cat" and not plan.help
     out: dict[str, str] = {}
     unknown = [name for name in plan.query if name not in known and name != "format"]
     if unknown:
@@ -176,10 +179,8 @@ def _physical_query(plan: Plan) -> dict[str, str]:
             _only_json(value)
         else:
             out[name] = _query_value(plan, kind, name, value)
-    if cat and "help" not in plan.drawing:
+    if cat:
         out["format"] = "json"
-    elif cat:
-        out["help"] = plan.drawing["help"]
     if "_index" in plan.query.get("sort", ""):
         plan.meta = MetaFields.of_sort(plan.query["sort"])
     if plan.spelled and _has_dot_pattern(plan) and "expand_wildcards" in known:
@@ -227,8 +228,6 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
     out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
     if media is not None:
         out.append((b"content-type", media))
-    if plan.route.row.answer == "cat" and "help" not in plan.drawing:
-        out = [(name, value) for name, value in out if name != b"accept"] + [(b"accept", b"application/json")]
     opaque = plan.head.get(b"x-opaque-id")
     if opaque is not None:
         out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))

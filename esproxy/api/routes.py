@@ -81,6 +81,7 @@ ENDPOINTS = {
         Row("indices.delete_alias"),
         Row("indices.update_aliases"),
         Row("cat.indices", all=True, answer="cat"),
+        Row("cat.health", answer="cat"),
         Row("cat.count", all=True, answer="text"),
         Row("cluster.health", all=True, answer="health"),
     )

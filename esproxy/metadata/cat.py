@@ -13,7 +13,21 @@ INDEX_COLUMNS = frozenset({"index", "i", "idx"})
 LEFT_COLUMNS = INDEX_COLUMNS | {
     "health", "h", "status", "s", "uuid", "id", "creation.date", "cd", "creation.date.string", "cds",
     "search.throttled", "sth", "last_index_request_timestamp_string", "lirts",
+    "epoch", "t", "time", "timestamp", "ts", "hms", "hhmmss", "cluster", "cl", "st",
 }  # fmt: skip
+# What _cat/health says of the whole cluster: key of _cluster/health → the column and its aliases.
+HEALTH = {
+    "status": ("status", "st"),
+    "active_shards": ("shards", "sh", "shards.total", "shardsTotal"),
+    "active_primary_shards": ("pri", "p", "shards.primary", "shardsPrimary"),
+    "relocating_shards": ("relo", "r", "shards.relocating", "shardsRelocating"),
+    "initializing_shards": ("init", "i", "shards.initializing", "shardsInitializing"),
+    "unassigned_shards": ("unassign", "u", "shards.unassigned", "shardsUnassigned"),
+    "unassigned_primary_shards": ("unassign.pri", "up", "shards.unassigned.primary", "shardsUnassignedPrimary"),
+    "number_of_pending_tasks": ("pending_tasks", "pt", "pendingTasks"),
+}
+WAITED = ("max_task_wait_time", "mtwt", "maxTaskWaitTime")
+PERCENT = ("active_shards_percent", "asp", "activeShardsPercent")
 Rows = list[dict[str, Any]]
 
 
@@ -26,6 +40,18 @@ def restore_rows(rows: Rows, prefix: str) -> Rows | None:
                 return None
             row[column] = name[len(prefix) :]
     return rows
+
+
+def fill_health(rows: Rows, figures: dict[str, Any]) -> None:
+    """Put a tenant's health into the rows of ``_cat/health``, in place."""
+    for cells in rows:
+        for figure, columns in HEALTH.items():
+            for column in cells.keys() & columns:
+                cells[column] = str(figures[figure])
+        for column in cells.keys() & WAITED:
+            cells[column] = "-"
+        for column in cells.keys() & PERCENT:
+            cells[column] = f"{figures['active_shards_percent_as_number']:.1f}%"
 
 
 def draw(rows: Rows, columns: list[str], *, header: bool) -> bytes:

@@ -3,9 +3,10 @@
 import orjson
 import pytest
 
-from esproxy.exchange import Abort, Reply, Write
+from esproxy.errors import Failed, Violation
+from esproxy.exchange import Abort, Answer, Calls, Reply, Write
 from esproxy.upstream.engine_api import Failure
-from tests.unit.gateway.whole import gateway, sent
+from tests.unit.gateway.whole import JSON, ask, gateway, refused, sent
 
 
 @pytest.fixture(params=["elasticsearch", "opensearch"])
@@ -45,7 +46,6 @@ def test_hit_of_another_withholds_the_answer(gate, index):
         ("GET", "/l/_search", b"", found(hit(inner_hits={"x": {"hits": {"hits": [hit("zenith.l")]}}}))),
         ("GET", "/l", b"", {"zenith.l": {"aliases": {}}}),
         ("GET", "/l/_mapping", b"", {"zenith.l": {"mappings": {}}}),
-        ("GET", "/_cat/indices", b"", [{"index": "zenith.l"}]),
     ],
 )
 def test_name_of_another_anywhere_withholds_the_answer(gate, method, target, body, answer):
@@ -101,12 +101,53 @@ def test_location_and_warning_headers_lose_the_prefix(gate):
     ]  # fmt: skip
 
 
+def cat(gate, target, *answers):
+    """The procedure of a cat table, answered call by call."""
+    need = ask(gate, "GET", target)
+    yielded = next(need.procedure)
+    try:
+        for answer in answers:
+            calls = yielded.calls if isinstance(yielded, Calls) else [yielded]
+            made = [Answer(200, JSON, body if isinstance(body, bytes) else orjson.dumps(body)) for body in answer]
+            assert len(made) == len(calls)
+            yielded = need.procedure.send(made if isinstance(yielded, Calls) else made[0])
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the procedure wants more")
+
+
+ROWS = [{"health": "green", "index": "acme.long-name", "docs.count": "10"}, {"health": "red", "index": "acme.l", "docs.count": None}]
+
+
 def test_cat_table_is_drawn_anew(gate):
-    rows = [{"health": "green", "index": "acme.long-name", "docs.count": "10"}, {"health": "red", "index": "acme.l", "docs.count": None}]
-    reply = sent(gate, "GET", "/_cat/indices?v").answer(rows)
+    reply = cat(gate, "/_cat/indices?v", [ROWS])
     assert reply.body == b"health index     docs.count\ngreen  long-name         10\nred    l                   \n"
     assert (b"content-type", b"text/plain; charset=UTF-8") in reply.headers
-    assert orjson.loads(sent(gate, "GET", "/_cat/indices?format=json").answer(rows[:1]).body) == [{**rows[0], "index": "long-name"}]
+
+
+def test_cat_table_as_json(gate):
+    assert orjson.loads(cat(gate, "/_cat/indices?format=json", [ROWS[:1]]).body) == [{**ROWS[0], "index": "long-name"}]
+
+
+def test_cat_table_that_is_empty_has_the_nodes_header(gate):
+    assert cat(gate, "/_cat/indices?v", [[]], [b"health index\n"]).body == b"health index\n"
+    with pytest.raises(Failed):
+        cat(gate, "/_cat/indices?v", [[]], [b"health index\ngreen zenith.x\n"])
+
+
+def test_cat_row_of_another_is_a_violation(gate):
+    with pytest.raises(Violation):
+        cat(gate, "/_cat/indices", [[{"index": "zenith.l"}]])
+
+
+def test_cat_health_is_the_tenants(gate):
+    row = {"epoch": "1", "status": "red", "shards": "99", "unassign": "9", "active_shards_percent": "1.0%"}
+    health = {
+        "status": "yellow", "active_shards": 1, "active_primary_shards": 1, "relocating_shards": 0, "initializing_shards": 0,
+        "unassigned_shards": 1, "unassigned_primary_shards": 0, "number_of_pending_tasks": 7, "active_shards_percent_as_number": 1.0,
+    }  # fmt: skip
+    rows = orjson.loads(cat(gate, "/_cat/health?format=json", [[row], health]).body)
+    assert rows == [{"epoch": "1", "status": "yellow", "shards": "1", "unassign": "1", "active_shards_percent": "50.0%"}]
 
 
 def test_filter_path_over_index_names_is_the_proxys(gate):
@@ -119,8 +160,6 @@ def test_cursor_is_sealed_and_opened_for_its_owner_alone(gate):
     token = orjson.loads(sent(gate, "GET", "/l/_search?scroll=1m").answer({**found(), "_scroll_id": "RAW"}).body)["_scroll_id"]
     assert "RAW" not in token
     assert sent(gate, "POST", "/_search/scroll", {"scroll_id": token}).body == {"scroll_id": "RAW"}
-    from tests.unit.gateway.whole import refused
-
     assert refused(gate, "POST", "/_search/scroll", {"scroll_id": token}, tenant="zenith")[0] == 400
 
 
