@@ -22,7 +22,7 @@ INFO = (
 )
 JSON = ("content-type", "application/json; charset=UTF-8")
 FOUND = b'{"_index":"acme.x","_id":"1","_version":1,"_seq_no":0,"_primary_term":1,"found":true,"_source":{"a":1}}'
-SECONDS = 20
+SECONDS = 60
 
 
 class Node(Stub):
