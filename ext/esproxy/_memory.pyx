@@ -119,6 +119,8 @@ cdef bint window_open(Walker* w, const uint8_t* data, size_t size, bint last) no
     if w.held_size == 0:
         w.base = w.at = data
         w.end = data + size
+        if w.drop != NULL:  # up to here it has been left out already
+            w.drop = data
         return True
     if w.held_size + size + 1 > w.held_room:
         room = 2 * (w.held_size + size + 1)

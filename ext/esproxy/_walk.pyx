@@ -153,11 +153,12 @@ cdef int walk(Walker* w) noexcept nogil:
         # --- a value
         if expect <= E_VALUE:
             act = &w.acts[s.kind]
-            w.marks |= s.mark
             if token == T_NONE:
                 p = space_end(p, end)
                 c = p[0]
                 start = p
+                if c != c']':
+                    w.marks |= s.mark
                 if (act.op == OP_REFUSE or act.op == OP_DROP) and p < end and not (c == c']' and expect == E_FIRST_VALUE):
                     w.state = s
                     event = no_value(w, s, p)
