@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from ipaddress import ip_address
 
 from esproxy.settings.models import Settings
@@ -47,8 +48,19 @@ def clusters_are_whole(settings: Settings) -> Iterator[Problem]:
             yield Problem(f"{key}.password", "needs username")
         if api_key and (password or cluster.username is not None):
             yield Problem(f"{key}.api_key", "set either an API key or a user name with its password")
+        if cluster.client_key is not None and cluster.client_cert is None:
+            yield Problem(f"{key}.client_key", "needs client_cert")
         if cluster.ca_file is not None and not any(node.startswith("https:") for node in cluster.nodes):
             yield Problem(f"{key}.ca_file", "has no use: no node is https")
+
+
+def transport_can_do_it(settings: Settings) -> Iterator[Problem]:
+    upstream = settings.upstream
+    for name, wanted in (("http2", upstream.http2), ("proxy", upstream.proxy is not None)):
+        if wanted and upstream.transport != "httpx":
+            yield Problem(f"upstream.{name}", 'needs transport = "httpx"')
+    if upstream.http2 and upstream.transport == "httpx" and find_spec("h2") is None:
+        yield Problem("upstream.http2", "needs the package h2: pip install h2")
 
 
 def one_way_to_identify(settings: Settings) -> Iterator[Problem]:
@@ -142,6 +154,7 @@ def cursors_end_with_the_process(settings: Settings) -> Iterator[Problem]:
 CHECKS: list[tuple[Check, tuple[str, ...]]] = [
     (clusters_are_named, ("clusters", "placement.cluster")),
     (clusters_are_whole, ()),
+    (transport_can_do_it, ("upstream.transport", "upstream.http2", "upstream.proxy")),
     (one_way_to_identify, ("identity.header", "identity.index_pattern")),
     (header_comes_from_trusted_peers, ("listen.host", "identity")),
     (ports_differ, ("listen.port", "listen.admin_port")),

@@ -124,8 +124,10 @@ def cluster_with_secrets(name: str, cluster: Cluster, found: list[Problem]) -> C
         if not text:
             found.append(Problem(f"clusters.{name}.{secret}_file", "is empty"))
         update |= {secret: SecretStr(text), f"{secret}_file": None}
-    if cluster.ca_file is not None and not os.access(cluster.ca_file, os.R_OK):
-        found.append(Problem(f"clusters.{name}.ca_file", "cannot be read"))
+    for file in ("ca_file", "client_cert", "client_key"):
+        path = getattr(cluster, file)
+        if path is not None and not os.access(path, os.R_OK):
+            found.append(Problem(f"clusters.{name}.{file}", "cannot be read"))
     return cluster.model_copy(update=update)
 
 

@@ -69,6 +69,8 @@ class Cluster(Section):
     api_key: Secret | None = Field(None, description="API key, encoded as the cluster gave it. Instead of a user name.")
     api_key_file: str | None = Field(None, description="A file that holds the API key.")
     ca_file: str | None = Field(None, description="Certificates (PEM) to verify https nodes with. Unset: the system's.")
+    client_cert: str | None = Field(None, description="Certificate (PEM) that the proxy shows to https nodes.")
+    client_key: str | None = Field(None, description="Key of that certificate, when it is in a file of its own.")
     verify: bool = Field(True, description="Verify the certificates of https nodes. Off only for experiments.")
 
 
@@ -133,8 +135,12 @@ class Upstream(Section):
     )
     connect_timeout: float = Field(5.0, gt=0, description="Seconds to reach a node.")
     answer_timeout: float = Field(120.0, gt=0, description="Seconds without a byte of the answer after which it is a 504.")
+    total_timeout: float = Field(3600.0, gt=0, description="Seconds after which a call is ended, whatever still moves.")
     max_connections: int = Field(256, ge=1, description="Connections per node and worker; requests above it wait for one.")
     keep_alive: float = Field(60.0, gt=0, description="Seconds after which an idle connection to a node is closed.")
+    selector: Literal["round_robin", "least_loaded"] = Field("round_robin", description="Which live node takes the next call.")
+    http2: bool = Field(False, description="Speak HTTP/2 to https nodes. Needs transport `httpx` and the package h2.")
+    proxy: str | None = Field(None, min_length=1, description="URL of a forward proxy on the way. Needs transport `httpx`.")
 
 
 class Limits(Section):

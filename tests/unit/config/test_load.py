@@ -193,6 +193,17 @@ def test_size_has_units_of_1024(text, size):
     assert load(flags={"limits": {"window": text, "max_body": "2gb"}}, upstream=["http://a:1"]).limits.window == size
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_http2_needs_its_package(there, monkeypatch):
+    monkeypatch.setattr("esproxy.settings.checks.find_spec", lambda name: there or None)
+    given = {"upstream": {"transport": "httpx", "http2": True}}
+    if there:
+        assert load(flags=given, upstream=["https://a:1"]).upstream.http2
+    else:
+        with pytest.raises(ConfigError, match="needs the package h2: pip install h2"):
+            load(flags=given, upstream=["https://a:1"])
+
+
 # --- secrets
 
 
