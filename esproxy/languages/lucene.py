@@ -19,8 +19,8 @@ Nodes, not the grammar, give the rest: a field pattern never matches a meta fiel
 (such a text needs no rewriting); and ``simple_query_string`` has no field syntax at all (see ``simple_query``).
 
 What is written is escaped so that no edit can move a token boundary elsewhere (``/`` and ``"`` never appear as
-themselves, see the lexer on last delimiters), and an edited text is read again: unless its tokens are the expected ones,
-the rewriting fails. So a mistake here is a refusal and not a leak.
+themselves, see the lexer on last delimiters), and an edited text is read again: unless its tokens, fields and terms are
+the expected ones, the rewriting fails. So a mistake here is a refusal and not a leak.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from esproxy.languages import Edits, LanguageError
-from esproxy.languages.lucene_lexer import OPERATORS, Kind, Token, tokenize
+from esproxy.languages.lucene_lexer import Kind, Token, escape, tokenize, unescape
 
 MAX_LENGTH = 1 << 18  # characters; a node's own limits are lower in practice (URL length, clause count)
 MAX_DEPTH = 200  # open parentheses; Lucene recurses and has no limit of its own
@@ -38,7 +38,6 @@ EXISTS = "_exists_"
 WORDS = frozenset((Kind.TERM, Kind.STAR, Kind.PREFIX, Kind.WILDCARD, Kind.REGEX, Kind.BARE))
 BOUNDS = frozenset((Kind.GOOP, Kind.TO, Kind.RANGE_QUOTED))
 NOT_AFTER_RUN = frozenset((Kind.COLON, Kind.STAR, Kind.FUZZY, Kind.CARAT, Kind.AND, Kind.OR))
-HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class Form(Enum):
@@ -92,7 +91,8 @@ class Parser:
         self.tokens = tokenize(text)
         self.at = 0
         self.edits = Edits(text)
-        self.expected: list[tuple[Kind, str]] = []  # the tokens the edited text must have
+        self.expected: list[tuple[Kind, str]] = []  # the tokens the edited text must have …
+        self.shape: list[tuple[str, str]] = []  # … and what a reader of it must see: fields and terms
 
     # --- tokens ---------------------------------------------------------------------------------
 
@@ -171,7 +171,9 @@ class Parser:
         out = self.edits.apply()
         if out is not self.text:
             tokens = [(token.kind, out[token.start : token.end]) for token in tokenize(out)[:-1]]
-            if tokens != self.expected:
+            again = Parser(out, str, None)
+            again.run(None)
+            if tokens != self.expected or again.shape != self.shape:
                 raise LanguageError(0, "the rewritten query string would be read differently")
         return out
 
@@ -188,6 +190,7 @@ class Parser:
                 break
             last = self.tokens[self.at]
         images = [self.text[token.start : token.end] for token in self.tokens[begin : self.at]]
+        self.shape.append(("run", str(len(images))))
         if not self.has_names(scope):
             self.expected += [(Kind.TERM, image) for image in images]
             return
@@ -197,6 +200,7 @@ class Parser:
             self.expected += [(Kind.TERM, image) for image in images]
         else:
             self.put(first.start, last.end, (Kind.TERM, escape(new)))
+            self.shape[-1] = ("term", Kind.TERM.value)
 
     def field_of(self, scope: Scope) -> Scope:
         """The scope of the next clause: its own field if it names one."""
@@ -206,12 +210,23 @@ class Parser:
         name = unescape(self.text[token.start : token.end], token.start)
         everything = name == "*" and self.peek(1) is Kind.STAR
         new = name if name == EXISTS or everything else self.field(name)
+        self.shape.append(("field", new))
         if new == name:
             self.put(token.start, token.end, (token.kind, self.text[token.start : token.end]))
         else:
+            self.separate(token)
             self.put(token.start, token.end, (Kind.TERM, escape(new)))
         self.take(Kind.COLON)
         return Scope(name, new != name)
+
+    def separate(self, token: Token) -> None:
+        """A star ends the run of terms before it, the name that takes its place does not: ``a b *:x`` is ``a``, ``b`` and a
+        field. A boost of 1 ends it too and changes nothing."""
+        before = [other.kind for other in self.tokens[max(self.at - 3, 0) : self.at - 1]]
+        if token.kind is Kind.STAR and before == [Kind.TERM, Kind.TERM]:
+            end = self.tokens[self.at - 2].end
+            self.edits.put(end, end, "^1")
+            self.expected += ((Kind.CARAT, "^"), (Kind.NUMBER, "1"))
 
     def term(self, scope: Scope, *, inherited: bool) -> None:
         kind = self.peek()
@@ -244,7 +259,9 @@ class Parser:
             literal = unescape(inner, start)
         if kind is Kind.STAR and inherited and scope.name == "*" and scope.renamed:
             self.put(start, end, (Kind.STAR, "*"), (Kind.COLON, ":"), (Kind.STAR, "*"))
+            self.shape += (("field", "*"), ("term", kind.value))
             return
+        self.shape.append(("term", kind.value))
         names_field = kind in (Kind.TERM, Kind.BARE, Kind.QUOTED) and not (fuzzy and kind is not Kind.QUOTED)
         if scope.name == EXISTS and not names_field:
             self.require_real_exists(start)
@@ -265,6 +282,7 @@ class Parser:
             self.put(start, end, (kind, escape(new) + "*"))
         else:
             self.put(start, start + 1 if kind is Kind.BARE else end, (Kind.TERM, escape(new)))
+            self.shape[-1] = ("term", Kind.TERM.value)
 
     def pattern(self, scope: Scope, token: Token) -> None:
         kind, start, end = token
@@ -293,6 +311,8 @@ class Parser:
             new = self.value_of(scope, literal, Form.TERM, token.start)
         if new == literal:
             self.expected.append((token.kind, image))
+        elif token.kind is Kind.RANGE_QUOTED:
+            self.put(token.start, token.end, (token.kind, f'"{escape(new, spaces=True)}"'))
         else:
             self.put(token.start, token.end, (Kind.GOOP, escape(new)))
 
@@ -312,7 +332,7 @@ class Parser:
         if self.value is None or scope.name is None:
             return term
         new = self.value(scope.name, term, form)
-        if not new:
+        if term and not new:
             raise LanguageError(start, f"an empty name in [{scope.name}]")
         return new
 
@@ -328,51 +348,6 @@ def comparison(literal: str) -> int:
     if len(literal) < 2 or literal[0] not in "<>":
         return 0
     return 2 if len(literal) > 2 and literal[1] == "=" else 1
-
-
-def unescape(image: str, offset: int) -> str:
-    """What Lucene makes of a term: ``\\x`` is ``x``, but ``\\uXXXX`` a UTF-16 unit."""
-    if "\\" not in image:
-        return image
-    out: list[str] = []
-    at, length = 0, len(image)
-    while at < length:
-        if image[at] != "\\":
-            out.append(image[at])
-            at += 1
-            continue
-        if at + 1 == length:
-            raise LanguageError(offset + at, "a backslash that escapes nothing")
-        if image[at + 1] != "u":
-            out.append(image[at + 1])
-            at += 2
-            continue
-        digits = image[at + 2 : at + 6]
-        if len(digits) < 4 or not HEX.issuperset(digits):
-            raise LanguageError(offset + at, "a broken \\u escape")
-        out.append(chr(int(digits, 16)))
-        at += 6
-    joined = "".join(out)
-    try:  # units of a surrogate pair become one character, as in Java; a lone one has no UTF-8
-        return joined if joined.isascii() else joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-    except UnicodeDecodeError:
-        raise LanguageError(offset, "half of a surrogate pair") from None
-
-
-def escape(name: str) -> str:
-    """``name`` as one term, wherever a term, a phrase's text or a bound may stand."""
-    if name in OPERATORS or name == "TO":
-        return f"\\u{ord(name[0]):04x}{name[1:]}"
-    return "".join(map(escape_char, name))
-
-
-def escape_char(char: str) -> str:
-    if char.isalnum() or char in "_." or (char > "\u007f" and char.isprintable()):
-        return char
-    if char in "/\" ]}\\" or char < " " or char > "~":  # never as themselves: they can move a boundary
-        units = char.encode("utf-16-be")
-        return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-    return "\\" + char
 
 
 def require_unicode(text: str) -> None:

@@ -29,6 +29,7 @@ from esproxy.languages import LanguageError
 
 SPACE = frozenset(" \t\n\r\u3000")
 DIGITS = frozenset("0123456789")
+HEX = DIGITS | frozenset("abcdefABCDEF")
 TERM_STOP = SPACE | frozenset('+-!():^[]"{}~*?\\/')  # what cannot begin a term, unless escaped
 OPERATORS = {"AND": "AND", "&&": "AND", "OR": "OR", "||": "OR", "NOT": "NOT"}
 
@@ -203,6 +204,52 @@ def range_token(text: str, at: int) -> Token:
         if quoted >= end:
             return Token(Kind.RANGE_QUOTED, at, quoted)
     return Token(Kind.TO if text[at:end] == "TO" else Kind.GOOP, at, end)
+
+
+def unescape(image: str, offset: int) -> str:
+    """What Lucene makes of a term: ``\\x`` is ``x``, but ``\\uXXXX`` a UTF-16 unit."""
+    if "\\" not in image:
+        return image
+    out: list[str] = []
+    at, length = 0, len(image)
+    while at < length:
+        if image[at] != "\\":
+            out.append(image[at])
+            at += 1
+            continue
+        if at + 1 == length:
+            raise LanguageError(offset + at, "a backslash that escapes nothing")
+        if image[at + 1] != "u":
+            out.append(image[at + 1])
+            at += 2
+            continue
+        digits = image[at + 2 : at + 6]
+        if len(digits) < 4 or not HEX.issuperset(digits):
+            raise LanguageError(offset + at, "a broken \\u escape")
+        out.append(chr(int(digits, 16)))
+        at += 6
+    joined = "".join(out)
+    try:  # units of a surrogate pair become one character, as in Java; a lone one has no UTF-8
+        return joined if joined.isascii() else joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise LanguageError(offset, "half of a surrogate pair") from None
+
+
+def escape(name: str, *, spaces: bool = False) -> str:
+    """``name`` as one term, wherever a term, a phrase's text or a bound may stand. ``spaces`` keeps spaces: what tells a
+    quoted bound from one that merely begins with a quote is that it has a space within."""
+    if name in OPERATORS or name == "TO":
+        return f"\\u{ord(name[0]):04x}{name[1:]}"
+    return "".join(" " if spaces and char == " " else escape_char(char) for char in name)
+
+
+def escape_char(char: str) -> str:
+    if char.isalnum() or char in "_." or (char > "\u007f" and char.isprintable()):
+        return char
+    if char in "/\" ]}\\" or char < " " or char > "~":  # never as themselves: they can move a boundary
+        units = char.encode("utf-16-be")
+        return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    return "\\" + char
 
 
 def fail(offset: int, reason: str) -> NoReturn:

@@ -9,7 +9,7 @@ source. Longest match wins, as in the nodes' generated lexer. What decides meani
 * ``//`` runs to LF or CR. Without either, at the end of the source, OpenSearch 3 takes it for a comment; Elasticsearch
   goes on as if it were not one. Where that could hide code from us (``x //a/.split(doc['f'].value)``) it is refused;
 * a string may span lines and knows two escapes, its own quote and the backslash;
-* behind a dot stands a name or a whole number (``a.0.1`` is two of them); names, even keywords, are plain there.
+* directly behind a dot stands a name or a whole number (``a.0.1`` is two of them); names, even keywords, are plain there.
 
 Outside strings, regular expressions and comments only ASCII is accepted, as on the nodes.
 """
@@ -77,12 +77,14 @@ def token_at(source: str, at: int, before: Token | None) -> tuple[Kind, int]:
     if char in LETTERS:
         end = run(source, at, NAME)
         return (Kind.KEYWORD if source[at:end] in KEYWORDS and not behind_dot else Kind.NAME), end
+    if behind_dot and char not in DIGITS:
+        fail(at, "a dot without a name")
     if char in " \t\n\r":
         return Kind.SPACE, run(source, at, " \t\n\r")
     if char in "'\"":
         return Kind.STRING, string_end(source, at)
     if char in DIGITS:
-        return Kind.NUMBER, run(source, at, DIGITS) if behind_dot else number_end(source, at)
+        return Kind.NUMBER, whole_end(source, at) if behind_dot else number_end(source, at)
     if char == "/":
         return slash(source, at, divides(before))
     for length in (4, 3, 2, 1):
@@ -117,17 +119,28 @@ def string_end(source: str, start: int) -> int:
 
 
 def number_end(source: str, at: int) -> int:
-    if source[at : at + 2] in ("0x", "0X") and source[at + 2 : at + 3] in HEX and at + 2 < len(source):
-        end = run(source, at + 2, HEX)
-        return end + 1 if source[end : end + 1] in ("l", "L") else end
-    end = run(source, at, DIGITS)
-    if source[end : end + 1] == "." and source[end + 1 : end + 2] in DIGITS and end + 1 < len(source):
+    after = source[at + 1 : at + 2]
+    if source[at] == "0" and after and after in "xX" and source[at + 2 : at + 3] in HEX:
+        return suffixed(source, run(source, at + 2, HEX), "lL")
+    if source[at] == "0" and after and after in "01234567":
+        return suffixed(source, run(source, at + 1, "01234567"), "lL")
+    whole = end = whole_end(source, at)
+    if source[end : end + 1] == "." and source[end + 1 : end + 2] in DIGITS:
         end = run(source, end + 1, DIGITS)
     if source[end : end + 1] in ("e", "E"):
         digits = end + 2 if source[end + 1 : end + 2] in ("+", "-") else end + 1
-        after = run(source, digits, DIGITS)
-        end = after if after > digits else end
-    return end + 1 if source[end : end + 1] in tuple("lLfFdD") else end
+        after_digits = run(source, digits, DIGITS)
+        end = after_digits if after_digits > digits else end
+    return suffixed(source, end, "fFdDlL" if end == whole else "fFdD")
+
+
+def whole_end(source: str, at: int) -> int:
+    """A whole number has no leading zeros."""
+    return at + 1 if source[at] == "0" else run(source, at, DIGITS)
+
+
+def suffixed(source: str, end: int, suffixes: str) -> int:
+    return end + 1 if end < len(source) and source[end] in suffixes else end
 
 
 def slash(source: str, at: int, division: bool) -> tuple[Kind, int]:
@@ -156,7 +169,7 @@ def comment_end(source: str, at: int, division: bool) -> int:
         end += 1
     if end < len(source):
         return end + 1
-    if division and source.find("/", at + 2) >= 0:
+    if division and (source.find("/", at + 2) >= 0 or source.startswith("=", at + 2)):
         fail(at, "a comment at the end of the source that some nodes read as a division; end it with a line feed")
     return end
 

@@ -6,6 +6,7 @@ nothing, and every chain is read once: the work is linear in the source.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -267,18 +268,17 @@ class Scanner:
             self.named_by(root, last, (")",))
 
     def assigned(self, ref: Reference) -> tuple[int, int]:
-        """Span of the expression that is assigned to ``ref``."""
+        """Span of the expression that is assigned to ``ref`` by a statement. Within an expression the assigned value would
+        be seen again, so that is refused."""
         if sum(1 for other in self.found if other.write) > MAX_WRITES:
             raise LanguageError(ref.start, f"more than {MAX_WRITES} assignments")
-        at = next(index for index, token in enumerate(self.tokens) if token.start >= ref.end) + 1
-        begin, questions = self.tokens[at - 1].end, 0
-        end = begin
+        starts = [token.start for token in self.tokens]
+        root, at = bisect_left(starts, ref.start), bisect_left(starts, ref.end) + 1
+        before = self.tokens[root - 1] if root else None
+        if before is not None and before.kind is not Kind.KEYWORD and before.text not in (";", "{", "}", ")"):
+            raise LanguageError(ref.start, f"[{ref.value}] is assigned to within an expression")
+        begin = end = self.tokens[at - 1].end
         while at < len(self.tokens) and self.text(at) not in (";", ",", ")", "]", "}"):
-            questions += self.text(at) == "?"
-            if self.text(at) == ":":
-                questions -= 1
-                if questions < 0:
-                    break
             at = self.close.get(at, at)
             end = self.tokens[at].end
             at += 1
