@@ -28,14 +28,20 @@ def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
     if plan.endpoint.framing == "msearch":
         return _msearch(plan, body, max_depth)
     if plan.endpoint.framing == "bulk":
-        states = roots["bulk.action"], roots["bulk.update"], None
-        run = core.BulkPass(plan.cluster.engine.grammar, *states, _bindings(plan), RequestResolver(plan), max_depth=max_depth)
+        run = bulk_pass(plan, max_depth)
         out = run.feed(body, True)
         if run.status is not core.Status.OK:
-            raise _refusal(plan, run, body)
+            raise refusal(plan, run, body)
         return out
     assert plan.endpoint.request is not None
     return _walk(plan, plan.endpoint.request, body, max_depth)
+
+
+def bulk_pass(plan: Plan, max_depth: int) -> core.BulkPass:
+    """A pass over a bulk's lines."""
+    roots = plan.cluster.engine.tables.roots
+    states = roots["bulk.action"], roots["bulk.update"], None
+    return core.BulkPass(plan.cluster.engine.grammar, *states, _bindings(plan), RequestResolver(plan), max_depth=max_depth)
 
 
 def _bindings(plan: Plan) -> core.Bindings:
@@ -47,7 +53,7 @@ def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     run = core.Pass(plan.cluster.engine.grammar, state, _bindings(plan), RequestResolver(plan), max_depth=max_depth)
     out = run.feed(body, True)
     if run.status is not core.Status.OK:
-        raise _refusal(plan, run, body)
+        raise refusal(plan, run, body)
     marks = run.marks
     if marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
@@ -58,15 +64,15 @@ def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     return out
 
 
-def _refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
-    """What a pass that ended early means, in a node's terms."""
+def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
+    """What a pass that ended early means, in a node's terms. ``body`` is not needed for a bulk, whose pass counts lines."""
     error = run.error
+    if isinstance(run, core.BulkPass):
+        return Refusal(f"Malformed action/metadata line or update body in line [{run.line}]: {error}")
     line = body.count(b"\n", 0, error.offset) + 1
     col = error.offset - body.rfind(b"\n", 0, error.offset)
     kind = "parsing_exception"
-    if plan.endpoint.framing == "bulk":
-        kind = "illegal_argument_exception"
-    elif error.malformed:
+    if error.malformed:
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
     return Refusal(str(error), type=kind, line=line, col=col)
 

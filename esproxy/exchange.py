@@ -7,7 +7,7 @@ NamedTuple at twice their cost. See docs/design/gateway.md for who calls what in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -89,6 +89,16 @@ class Reply:
 
 
 @dataclass(slots=True)
+class Release:
+    """A whole answer of ``length`` bytes that is not held in memory: its parts come from a spool."""
+
+    status: int
+    headers: Headers
+    length: int
+    parts: Iterator[bytes]
+
+
+@dataclass(slots=True)
 class Need:
     """Run a procedure, then ``resume``. Exchanges that wait under the same ``key`` share one run, which
     outlives its clients; without a key the procedure dies with its client."""
@@ -104,7 +114,7 @@ class Abort:
     why: str
 
 
-Step = Union[Send, More, Write, Reply, Need, Abort]
+Step = Union[Send, More, Write, Reply, Release, Need, Abort]
 
 
 # --- what procedures yield -----------------------------------------------------------------------

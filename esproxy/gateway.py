@@ -2,6 +2,7 @@
 
     open          who: cluster, route, tenant, parameters             → refuse, wait for knowledge, or go on
     feed          the body, until it is whole                         → Send
+                  a bulk beyond the window                            → Send, answer, Send, … Release
     open_answer   the node's head: which way to restore               → hold, or begin to write
     feed_answer   the node's body, restored and verified              → Reply when it fits the window, else Write …
     fail_answer   no (whole) answer                                   → 502, 503, 504, or Abort
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import tempfile
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ from esproxy import answer as answers
 from esproxy import bodies
 from esproxy import request as requests
 from esproxy.api.target import parse
+from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
 from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, json_headers, reply, too_large
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
@@ -39,6 +42,8 @@ from esproxy.upstream.engine_api import Failure
 
 if TYPE_CHECKING:
     from esproxy.config import Settings
+
+SPOOL_IN_MEMORY = 1 << 20  # of a streamed bulk's answer; the rest is an unlinked file
 
 log = logging.getLogger("esproxy.gateway")
 
@@ -81,7 +86,10 @@ class Gateway:
 class Exchange:
     """One request and its answer. Not for two threads."""
 
-    __slots__ = ("gateway", "head", "state", "wants", "plan", "parts", "size", "whole", "restore", "out", "out_size", "answer", "writing")
+    __slots__ = (
+        "answer", "bulk", "gateway", "head", "media", "out", "out_size", "parts", "plan", "restore", "size", "state",
+        "wants", "whole", "writing",
+    )  # fmt: skip
 
     def __init__(self, gateway: Gateway, head: Head) -> None:
         self.gateway = gateway
@@ -97,11 +105,15 @@ class Exchange:
         self.out_size = 0
         self.answer: AnswerHead | None = None
         self.writing = False
+        self.bulk: BulkStream | None = None  # the body is a bulk beyond the window
+        self.media: bytes | None = None
 
     # --- the way in ----------------------------------------------------------------------------
 
     def feed(self, chunk: bytes, last: bool) -> Step | None:
         """The next part of the client's body."""
+        if self.bulk is not None:
+            return self._feed_bulk(self.bulk, chunk, last)
         assert self.state is State.BODY or self.state is State.BUSY, self.state
         if chunk:
             self.parts.append(chunk)
@@ -122,6 +134,8 @@ class Exchange:
             return Need(discover(gateway.cluster_name, gateway.clusters), key=("discover", gateway.cluster_name))
         if self.plan is None:
             self.plan = self._understand(cluster)
+        if self.size > gateway.settings.limits.window and self.plan.endpoint.framing == "bulk":
+            return self._begin_bulk(self.plan)
         if self.size > gateway.settings.limits.max_body:
             raise too_large(gateway.settings.limits.max_body)
         if not self.whole:
@@ -208,6 +222,50 @@ class Exchange:
         except EsproxyError as error:
             return self._refuse(error)
 
+    # --- a bulk beyond the window ------------------------------------------------------------------
+
+    def _begin_bulk(self, plan: Plan) -> Step | None:
+        self.media = requests.media_type(plan)
+        self.bulk = BulkStream(plan, self.gateway.settings.limits.max_depth, tempfile.SpooledTemporaryFile(SPOOL_IN_MEMORY))
+        parts, self.parts = self.parts, []
+        for i, part in enumerate(parts):
+            self.bulk.feed(part, self.whole and i == len(parts) - 1)
+        return self._next_bulk(self.bulk)
+
+    def _feed_bulk(self, bulk: BulkStream, chunk: bytes, last: bool) -> Step | None:
+        """What has been read is taken in, also while a sub-bulk is under way; only then nothing is asked for."""
+        try:
+            bulk.feed(chunk, last)
+            return self._next_bulk(bulk) if self.state is State.BODY else None
+        except EsproxyError as error:
+            return self._refuse(error)
+
+    def _next_bulk(self, bulk: BulkStream) -> Step | None:
+        """The next sub-bulk, the end, or nothing for now."""
+        assert self.plan is not None
+        if not bulk.due():
+            self.state, self.wants = State.BODY, BODY
+            return None
+        body = bulk.take()
+        if body:
+            self.state, self.wants = State.SENT, ANSWER
+            target = requests.physical_target(self.plan)
+            return Send(self.plan.cluster.name, self.head.method, target, requests.physical_headers(self.plan, self.media), body)
+        if bulk.failed is not None:
+            raise bulk.failed
+        self.state, self.wants = State.DONE, 0
+        return bulk.release(self.answer.status, self.answer.headers) if self.answer is not None else None
+
+    def _bulk_answered(self, bulk: BulkStream, chunk: bytes, last: bool) -> Step | None:
+        assert self.answer is not None
+        refused = bulk.feed_answer(self.answer.status, chunk, last)
+        if refused is not None:
+            self.state, self.wants = State.DONE, 0
+            bulk.spool.close()
+            refused.headers = self.answer.headers + refused.headers
+            return refused
+        return self._next_bulk(bulk) if last else None
+
     # --- the way back --------------------------------------------------------------------------
 
     def may_send(self, now: float) -> bool:
@@ -221,6 +279,8 @@ class Exchange:
         self.state = State.ANSWER
         try:
             self.answer = AnswerHead(head.status, answers.client_headers(self.plan, head), head.length)
+            if self.bulk is not None:
+                return self._bulk_answered(self.bulk, chunk, last)
             self.restore = self._way_back(self.plan, head)
             return self._restored(chunk, last)
         except EsproxyError as error:
@@ -241,6 +301,8 @@ class Exchange:
         """The next part of the node's answer."""
         assert self.state is State.ANSWER, self.state
         try:
+            if self.bulk is not None:
+                return self._bulk_answered(self.bulk, chunk, last)
             return self._restored(chunk, last)
         except EsproxyError as error:
             return self._withhold(error)
@@ -277,8 +339,10 @@ class Exchange:
         return self._withhold(UpstreamFailed(failure.what, failure.detail))
 
     def close(self) -> None:
-        """The client is gone."""
+        """The client is gone, or has been told something else than what this exchange would have said."""
         self.state, self.wants = State.DONE, 0
+        if self.bulk is not None:
+            self.bulk.spool.close()
         self.parts.clear()
         self.out.clear()
 
@@ -287,6 +351,9 @@ class Exchange:
     def _refuse(self, error: EsproxyError) -> Reply:
         self.state, self.wants = State.DONE, 0
         self.parts.clear()
+        if self.bulk is not None:
+            error.headers = error.headers + self.bulk.headers()
+            self.bulk.spool.close()
         pretty = self.plan is not None and self.plan.pretty
         return reply(error, product=self.gateway.product, pretty=pretty, head=self.head.method == "HEAD")
 
