@@ -28,11 +28,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from esproxy.config import Limits, Settings
 from esproxy.errors import Failed, Refusal, reply
-from esproxy.exchange import AnswerHead, Head, Reply, Write
+from esproxy.exchange import AnswerHead, Head, Release, Reply, Write
 from esproxy.serve.coding import Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
 from esproxy.serve.lifespan import lifespan
-from esproxy.serve.responses import AnswerCut, Response
+from esproxy.serve.responses import AnswerCut, Response, close_spool
 
 HIGH, LOW = 512 << 10, 128 << 10  # bytes that wait for a slow client: upstream reading stops, and goes on
 ROUND = 0.05  # seconds
@@ -47,7 +47,7 @@ class Responder(Driver):
         super().__init__(proxy, method)
         self.app = app
         self.receive = receive
-        self.steps: deque[Write | Reply] = deque()
+        self.steps: deque[Write | Reply | Release] = deque()
         self.queued = 0  # bytes in steps
         self.wake: asyncio.Future[None] | None = None  # the writer waits for a step
         self.gate: asyncio.Future[None] | None = None  # the reader waits until the body is wanted
@@ -73,6 +73,9 @@ class Responder(Driver):
             if self.reader is not None:
                 self.reader.cancel()
             response.close()
+            for step in self.steps:
+                if isinstance(step, Release):
+                    close_spool(step)
             self.leave()  # nothing, unless something was raised
 
     # --- the body ----------------------------------------------------------------------------------
@@ -177,7 +180,7 @@ class Responder(Driver):
 
     # --- the answer ----------------------------------------------------------------------------------
 
-    def deliver(self, step: Write | Reply) -> None:
+    def deliver(self, step: Write | Reply | Release) -> None:
         self.steps.append(step)
         if isinstance(step, Write) and not step.last:
             self.queued += len(step.data)
@@ -207,6 +210,8 @@ class Responder(Driver):
             step = steps.popleft()
             if isinstance(step, Reply):
                 return await response.whole(step.status, step.headers, step.body, self.uploaded)
+            if isinstance(step, Release):
+                return await response.release(step, self.uploaded)
             if step.last and step.head is not None:
                 return await response.whole(step.head.status, step.head.headers, step.data, self.uploaded, step.head.length)
             await response.part(step, self.uploaded)

@@ -1,7 +1,7 @@
 """The driver: carries out what an exchange asks for, the same for every shell.
 
     shell ── begin(head, chunk, last), feed(chunk, last), leave(), stall(yes) ─▶ Driver ─▶ exchange, engine, procedures
-    shell ◀─ deliver(Write | Reply), cut(why), hold_body(yes) ─────────────────── Driver ◀─ engine (as its Sink), runs
+    shell ◀─ deliver(Write | Reply | Release), cut(why), hold_body(yes) ─────────────────── Driver ◀─ engine (as its Sink), runs
 
 One driver is one exchange. A shell's object per request *is* the driver and the engine's sink, by inheritance, so that the
 common request (whole body in one chunk, Send, whole answer in one chunk) passes through three calls, with no further object,
@@ -9,7 +9,8 @@ task or queue.
 
 Invariants
 
-* After ``deliver`` of a last Write or a Reply, after ``cut`` and after ``leave``, the driver is over: nothing is called any more.
+* After ``deliver`` of a last Write, a Reply or a Release, after ``cut`` and after ``leave``, the driver is over: nothing is
+  called any more.
 * ``flight`` is the upstream call under way. Send, Reply, Abort and a last Write end it; Need does not: while a procedure runs,
   ``wants`` alone says whether its answer is read.
 * What has been read is accepted. Reading is paused where ``wants`` (read after each call that leaves something open), the
@@ -25,7 +26,7 @@ import time
 from typing import Any, Protocol
 
 from esproxy.errors import EsproxyError, reply
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, More, Need, Outcome, Reply, Send, Step, Write
+from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, More, Need, Outcome, Release, Reply, Send, Step, Write
 from esproxy.serve.procedures import Procedures, Run
 from esproxy.serve.stats import Stats
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight
@@ -117,7 +118,7 @@ class Driver:
 
     # --- to the shell ------------------------------------------------------------------------------
 
-    def deliver(self, step: Write | Reply) -> None:
+    def deliver(self, step: Write | Reply | Release) -> None:
         """Bytes for the client. The first Write carries a head."""
         raise NotImplementedError
 
@@ -189,7 +190,7 @@ class Driver:
         elif isinstance(step, More):
             if self.flight is not None:  # an answer that came early has ended the upload
                 self.flight.more(step.data, step.last)
-        elif isinstance(step, Reply):
+        elif isinstance(step, (Reply, Release)):
             return self.answer(step)
         elif isinstance(step, Need):
             self.run = run = self.proxy.procedures.find(step)
@@ -214,10 +215,10 @@ class Driver:
         if self.call == call:
             self.flight = flight
 
-    def answer(self, step: Reply) -> None:
+    def answer(self, step: Reply | Release) -> None:
         """A whole answer, unless part of another one has left."""
         if self.answered:
-            return self.broken(RuntimeError(f"a Reply of {step.status} after bytes of another answer have left"))
+            return self.broken(RuntimeError(f"a whole answer of {step.status} after bytes of another answer have left"))
         self.answered = step.status
         self.finish(step.status)
         self.deliver(step)

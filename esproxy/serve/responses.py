@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Generator
 from typing import IO, Protocol
 
 from starlette.types import Scope, Send
 
 from esproxy.config import Limits
-from esproxy.exchange import AnswerHead, Head, Headers, Reply, Write
+from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
 from esproxy.serve.coding import STEP, Deflater, accepts_gzip, compressible
 
 FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection", b"keep-alive"})
@@ -24,6 +25,12 @@ IN_MEMORY = 1 << 20  # a spool above it is an unlinked file
 
 class AnswerCut(Exception):
     """Raised out of the application so that the server cuts the connection: the answer is not whole and must not look so."""
+
+
+def close_spool(step: Release) -> None:
+    """Parts that come from a generator end with it, and so does the file that they lie in."""
+    if isinstance(step.parts, Generator):
+        step.parts.close()
 
 
 class Context(Protocol):
@@ -93,6 +100,26 @@ class Response:
         elif head.length is not None:
             headers.append((b"content-length", b"%d" % head.length))
         await self.start(head.status, headers)
+
+    async def release(self, step: Release, uploaded: bool) -> None:
+        """A whole answer whose parts lie in a spool; it is emptied, and closed, here."""
+        headers = self.framed(step.headers, uploaded)
+        compress = self.head.method != "HEAD" and not self.http10 and self.may_compress(headers)
+        if compress and step.length >= self.app.limits.min_compress:
+            self.deflater = Deflater()
+            headers.append((b"content-encoding", b"gzip"))
+        else:
+            headers.append((b"content-length", b"%d" % step.length))
+        await self.start(step.status, headers)
+        try:
+            for part in step.parts:
+                data = part if self.deflater is None else self.deflater.feed(part, False)
+                if data and self.head.method != "HEAD":
+                    await self.body(data, False)
+                await asyncio.sleep(0)
+        finally:
+            close_spool(step)
+        await self.body(b"" if self.deflater is None else self.deflater.feed(b"", True), True)
 
     async def spool_part(self, step: Write, uploaded: bool) -> None:
         """An HTTP/1.0 client is sent nothing before all of it is there."""

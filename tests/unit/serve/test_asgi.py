@@ -10,7 +10,7 @@ import pytest
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, More, Reply, Send, Write
+from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, More, Release, Reply, Send, Write
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.driver import Proxy
 from tests.unit.serve.http import Client, served
@@ -122,6 +122,35 @@ async def test_answer_in_parts_of_known_length_has_it():
         sink.feed_answer(b"two", True)
         got = await client.answer()
         assert got.body == b"onetwo" and got.headers[b"content-length"] == b"6"
+
+
+def spooled(parts, closed):
+    try:
+        yield from parts
+    finally:
+        closed.append(True)
+
+
+@pytest.mark.parametrize(("accept", "coding"), [(b"identity", None), (b"gzip", b"gzip")])
+async def test_released_answer_comes_from_its_spool(accept, coding):
+    closed = []
+    parts = [b"x" * 300_000, b"", b"y" * 300_000]
+    async with serving(Release(200, JSON, 600_000, spooled(parts, closed)), Reply(200, JSON, b"{}")) as (_, client):
+        got = await client.request(GET.replace(b"\r\n\r\n", b"\r\naccept-encoding: " + accept + b"\r\n\r\n"))
+        assert (gzip.decompress(got.body) if coding else got.body) == b"".join(parts) and closed == [True]
+        assert got.headers.get(b"content-encoding") == coding
+        assert got.headers.get(b"content-length") == (None if coding else b"600000")
+        assert (await client.request(GET)).body == b"{}"
+
+
+async def test_release_that_fails_half_way_cuts_the_answer(caplog):
+    def broken():
+        yield b"one"
+        raise OSError("the disk")
+
+    async with serving(Release(200, JSON, 6, broken())) as (_, client):
+        got = await client.request(GET)
+        assert got.body == b"one" and not got.whole
 
 
 async def test_framing_of_the_upstream_does_not_reach_the_client():
