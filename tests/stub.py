@@ -6,8 +6,8 @@
         … stub.url, stub.requests, stub.connections
 
 A script has a Peer: ``seen`` (what came), ``await body()``, ``write``, ``await drain()``, ``close`` (FIN), ``reset`` (RST),
-``stop_reading``, ``read_slowly``, ``await gone()``. When it returns, the connection goes on to the next request. An exception in a script is
-raised by ``__aexit__``. Any other path is answered by echo: the request as JSON.
+``stop_reading``, ``read_slowly``, ``await gone()``. When it returns, the connection goes on to the next request. An exception
+in a script is raised by ``__aexit__``. Any other path is answered by echo: the request as JSON.
 
 ``python -m tests.stub --port 9999 --size 400`` answers everything with that many bytes, as quickly as Python can.
 """
@@ -81,7 +81,7 @@ class Peer:
 
     async def write_cut(self, data: bytes, cuts: list[int]) -> None:
         """Write in pieces that arrive apart: cuts are offsets."""
-        for start, end in zip([0, *cuts], [*cuts, len(data)]):
+        for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
             self.write(data[start:end])
             await asyncio.sleep(0.001)
 

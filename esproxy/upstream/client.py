@@ -33,6 +33,8 @@ class Cluster:
     """A cluster's nodes, its queue and its counters."""
 
     def __init__(self, name: str, spec: ClusterSpec, clock: Callable[[], float]) -> None:
+        if spec.http2 or spec.proxy is not None:
+            raise ValueError(f"cluster [{name}]: http2 and proxy need the httpx transport")
         self.name = name
         self.spec = spec
         self.nodes = NodeSet(spec, clock)
@@ -195,11 +197,21 @@ class Engine:
         now = self.clock()
         for cluster in self.clusters.values():
             patience = cluster.spec.answer_timeout
-            for flight in [f for f in cluster.queue if f.state != DONE and now - f.started > patience]:
-                flight.fail(Failure("timeout", f"no free connection for {patience} s"))
+            self._sweep_queue(cluster, now, patience)
             for connection in [c for node in cluster.nodes for c in node.connections]:
                 self._look_at(connection, cluster.spec, now)
             self.room(cluster)
+
+    @staticmethod
+    def _sweep_queue(cluster: Cluster, now: float, patience: float) -> None:
+        waiting = list(cluster.queue)
+        for flight in waiting:
+            if now - flight.started > patience:
+                flight.fail(Failure("timeout", f"no free connection for {patience} s"))
+        if any(flight.state == DONE for flight in waiting):  # these, and the cancelled ones
+            kept = [flight for flight in cluster.queue if flight.state != DONE]
+            cluster.queue.clear()
+            cluster.queue.extend(kept)
 
     def _look_at(self, connection: Connection, spec: ClusterSpec, now: float) -> None:
         flight, url = connection.flight, connection.node.address.url

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import httptools
 
 from esproxy.exchange import AnswerHead, Headers
+from esproxy.upstream.engine_api import Failure
 from esproxy.upstream.node import Node
 from esproxy.upstream.request import chunk, head
 
@@ -142,13 +143,17 @@ class Connection(asyncio.Protocol):
             self.flight.upload_writable(True)
 
     def data_received(self, data: bytes) -> None:
-        if self.flight is None:
+        flight = self.flight
+        if flight is None:
             self.drop()  # nobody asked
             return
         self.touched = self.clock()
         self.node.bytes_read += len(data)
         self._parse(data)
-        self._tell()
+        try:
+            self._tell()
+        except Exception as error:
+            self._sink_failed(flight, error)
 
     def eof_received(self) -> None:
         """Abort, since a close would first wait until what is left of the request has been sent to nobody."""
@@ -188,6 +193,14 @@ class Connection(asyncio.Protocol):
             self._parse(data)
             self._tell()
 
+    def _sink_failed(self, flight: EngineFlight, error: Exception) -> None:
+        """The sink's call is lost, and only that: let through, the error would make the transport close a connection
+        that may carry another call by now."""
+        self.engine.loop.call_exception_handler({"message": "the sink of an upstream call failed", "exception": error})
+        if self.flight is flight:
+            self.drop()
+            flight.fail(Failure("broken", "the sink failed"))
+
     # --- reading an answer
 
     def _parse(self, data: bytes) -> None:
@@ -206,7 +219,7 @@ class Connection(asyncio.Protocol):
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.complete:
             self.flight = None
-            sent = flight.uploaded and not self.early
+            sent = flight.uploaded and not self.early and self.transport.get_write_buffer_size() == 0
             if self.keep_alive and self.fault is None and sent and not self.lost and not self._read_paused:
                 self.engine.released(self)  # from here on this connection may carry another call
             else:

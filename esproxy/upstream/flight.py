@@ -31,8 +31,8 @@ WAITING, SENT, ANSWERING, DONE = range(4)
 
 class EngineFlight:
     __slots__ = (
-        "engine", "cluster", "send", "sink", "state", "connection", "attempt", "tried", "started",
-        "lines", "paused", "uploaded", "pending", "pending_size", "blocked",
+        "attempt", "blocked", "cluster", "connection", "engine", "lines", "paused", "pending",
+        "pending_size", "send", "sink", "started", "state", "tried", "uploaded",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, cluster: Cluster, send: Send, sink: Sink, now: float) -> None:

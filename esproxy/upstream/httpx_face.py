@@ -3,8 +3,8 @@
     client = httpx.AsyncClient(transport=EngineTransport(engine, "main"), base_url="http://main")
 
 The URL's host is a name for people; the cluster is the transport's. Bodies stream both ways: a request body of known,
-small length is sent whole, any other as it comes; a whole GET or HEAD may be repeated by the engine; an answer is read from the node as fast as it is read from us. The target
-is the raw one, or the request's ``target`` extension.
+small length is sent whole, any other as it comes; an answer is read from the node as fast as it is read from us. A whole
+GET or HEAD may be repeated by the engine. The target is the raw one, or the request's ``target`` extension.
 """
 
 from __future__ import annotations

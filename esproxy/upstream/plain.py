@@ -1,8 +1,8 @@
 """The same engine over a stock ``httpx.AsyncClient``: ``[upstream] transport = "httpx"``, and the reference twin.
 
-Slower by an order of magnitude (a task, a request and a response object per call), and able to do what ours cannot: HTTP/2
-and forward proxies. Targets stay raw: httpx would normalise a URL, so the request gets a URL that knows its target. ``may_send`` is
-asked from httpcore's trace, at the moment when a connection is there and the head is about to leave.
+Far slower (a task, a request and a response object per call), and able to do what ours cannot: HTTP/2 and forward
+proxies. Targets stay raw: httpx would normalise a URL, so the request gets a URL that knows its target. ``may_send`` is asked
+from httpcore's trace, at the moment when a connection is there and the head is about to leave.
 
 What differs, beyond the price: httpx trusts the node more (bytes that come with the end of an answer are the next answer to
 it; ours closes the connection); an early answer is seen only once the upload has ended or failed, and lost when the node has
@@ -220,7 +220,8 @@ class PlainFlight:
                 raise httpx.RemoteProtocolError("an answer with a transfer-encoding other than chunked")
             self.upload_done = self.opened = True
             self._writable()
-            self.sink.open_answer(AnswerHead(response.status_code, headers, None if length is None else int(length)), self.attempt)
+            head = AnswerHead(response.status_code, headers, None if length is None else int(length))
+            self.sink.open_answer(head, self.attempt)
             await self.reading.wait()
             if not self.done:
                 await self._read(response, node)

@@ -14,7 +14,7 @@ from esproxy.upstream.spec import Address
 
 METHODS = {name: name.encode() for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")}
 WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})  # say content-length: 0 aloud, RFC 9110 section 8.6
-OURS = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"keep-alive", b"expect", b"upgrade", b"te", b"trailer"})  # fmt: skip
+OURS = frozenset(b"host content-length transfer-encoding connection keep-alive expect upgrade te trailer".split())
 LAST_CHUNK = b"0\r\n\r\n"
 
 _target = re.compile(rb"/[\x21-\x7e]*").fullmatch
@@ -23,7 +23,7 @@ _target = re.compile(rb"/[\x21-\x7e]*").fullmatch
 class Preamble:
     """What is the same in every request to a node, made once."""
 
-    __slots__ = ("prefix", "lines")
+    __slots__ = ("lines", "prefix")
 
     def __init__(self, address: Address, own: Headers) -> None:
         lines = [(b"host", address.netloc.encode()), *own]

@@ -115,6 +115,14 @@ async def own() -> AsyncIterator[Runner]:
 
 
 @pytest.fixture
+async def plain() -> AsyncIterator[Runner]:
+    """For what only the engine over httpx can do."""
+    runner = Runner(HttpxEngine)
+    yield runner
+    await runner.close()
+
+
+@pytest.fixture
 async def stub() -> AsyncIterator[Stub]:
     async with Stub() as stub:
         yield stub

@@ -18,7 +18,7 @@ async def echo(runner, stub, *args, engine=None, **rest):
     got = await runner.ask(engine or runner.engine(stub.url), *args, **rest)
     assert got.failure is None, got.failure
     told = json.loads(got.body)
-    told["headers"] = {name: value for name, value in told["headers"]}
+    told["headers"] = dict(told["headers"])
     told["body"] = base64.b64decode(told["body"])
     return told
 

@@ -88,6 +88,21 @@ async def test_queue_is_served_when_a_nodes_backoff_has_passed(own, stub: Stub, 
         flight.cancel()
 
 
+async def test_cancelled_calls_leave_the_queue(own, stub: Stub, recorder):
+    async def silent(peer: Peer) -> None:
+        await peer.gone()
+
+    stub.on("/silent", silent)
+    engine = own.engine(stub.url, max_connections=1)
+    flights = [engine.start(own.send("GET", "/silent"), recorder()) for _ in range(10)]
+    for flight in flights[2:]:
+        flight.cancel()
+    engine.sweep()
+    assert list(engine.clusters["main"].queue) == [flights[1]]
+    flights[1].cancel()
+    flights[0].cancel()
+
+
 # --- races
 
 
@@ -166,6 +181,61 @@ async def test_answer_in_the_socket_is_read_when_a_write_fails(own, stub: Stub, 
             flight.more(b"x" * 1000, False)
             await asyncio.sleep(0.01)
     assert (sink.failure, sink.head and sink.head.status, sink.body) == (None, 413, b"no")
+
+
+async def test_lost_connection_whose_answer_was_read_from_the_socket_is_not_returned(own, stub: Stub, recorder):
+    async def script(peer: Peer) -> None:
+        peer.stop_reading()
+        await asyncio.sleep(0.05)
+        peer.write(OK)
+        peer.close()
+
+    stub.on("/_bulk", script)
+    engine = own.engine(stub.url)
+    sink = recorder()
+    flight = engine.start(own.send("POST", "/_bulk", b"x" * (30 << 20)), sink)
+    async with asyncio.timeout(10):
+        while flight.connection is None:
+            await asyncio.sleep(0)
+    flight.connection.transport.pause_reading()
+    await finish(sink)
+    assert (sink.failure, sink.body) == (None, b"ok")
+    assert (only_node(engine).idle, only_node(engine).open) == ([], 0)
+
+
+async def test_answer_before_all_has_left_does_not_return_the_connection(own, stub: Stub):
+    """The body is whole, the node answers and does not read it: what is left of it must not precede another request."""
+
+    async def script(peer: Peer) -> None:
+        peer.stop_reading()
+        peer.write(answer(413, b"no"))
+        await asyncio.sleep(0.05)
+        peer.go_on_reading()
+
+    stub.on("/_bulk", script)
+    engine = own.engine(stub.url)
+    got = await own.ask(engine, "POST", "/_bulk", b"x" * (30 << 20))
+    assert got.head.status == 413
+    assert (await own.ask(engine)).failure is None
+    assert stub.connections == 2
+
+
+async def test_sink_that_raises_at_the_end_harms_no_other_call(own, stub: Stub, recorder):
+    """By then its connection carries the queue's next call."""
+    reported = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context["exception"]))
+    engine = own.engine(stub.url, max_connections=1)
+    first, second = recorder(), recorder()
+
+    def bad(*args) -> None:
+        raise RuntimeError("bug")
+
+    first.open_answer = bad
+    engine.start(own.send(), first)
+    engine.start(own.send(), second)
+    await finish(second)
+    assert (second.failure, second.attempt, stub.connections) == (None, 1, 1)
+    assert [str(error) for error in reported] == ["bug"]
 
 
 async def test_answer_of_a_node_believed_dead_makes_it_live(own, stub: Stub, recorder):

@@ -78,7 +78,7 @@ def test_node_whose_backoff_has_passed_gets_one_trial(clock):
 
 def test_all_dead_the_one_due_soonest_is_tried(clock):
     nodes = node_set(clock)
-    for node, failures in zip(nodes, (3, 1, 2)):
+    for node, failures in zip(nodes, (3, 1, 2), strict=True):
         for _ in range(failures):
             node.mark_dead("down")
     assert nodes.choose(clock.now) is nodes.nodes[1]
@@ -117,7 +117,7 @@ def test_no_room_anywhere_is_none(clock, count):
 
 def test_least_loaded_is_chosen(clock):
     nodes = node_set(clock, selector="least_loaded")
-    for node, load in zip(nodes, (2, 1, 3)):
+    for node, load in zip(nodes, (2, 1, 3), strict=True):
         node.opening = load
     assert {nodes.choose(clock.now) for _ in range(5)} == {nodes.nodes[1]}
 
@@ -139,7 +139,10 @@ def test_address_is_taken_apart(url, expected):
     assert (address.scheme, address.host, address.port, address.netloc, address.prefix) == expected
 
 
-@pytest.mark.parametrize("url", ["es:9200", "ftp://es", "http://", "http://es:9200?x=1", "http://es:port", "http://u:secret@es:9200", ""])
+NO_ADDRESS = ["es:9200", "ftp://es", "http://", "http://es:9200?x=1", "http://es:port", "http://u:secret@es:9200", ""]
+
+
+@pytest.mark.parametrize("url", NO_ADDRESS)
 def test_address_that_is_none_is_refused_without_its_secret(url):
     with pytest.raises(ValueError) as caught:
         ClusterSpec([url])
