@@ -13,7 +13,7 @@ States: READ (records are collected) → SENT (a sub-bulk is answered) → READ 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import IO
 
 import orjson
@@ -120,7 +120,7 @@ class BulkStream:
         return Release(status, headers, length, _pieces(before, self.spool, after))
 
 
-def _pieces(before: bytes, spool: IO[bytes], after: bytes) -> Iterator[bytes]:
+def _pieces(before: bytes, spool: IO[bytes], after: bytes) -> Generator[bytes, None, None]:
     with spool:  # also closed when the client leaves before the end
         yield before
         spool.seek(0)

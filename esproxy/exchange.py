@@ -7,7 +7,7 @@ NamedTuple at twice their cost. See docs/design/gateway.md for who calls what in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -95,7 +95,7 @@ class Release:
     status: int
     headers: Headers
     length: int
-    parts: Iterator[bytes]
+    parts: Generator[bytes, None, None]  # closed by whoever carries it out
 
 
 @dataclass(slots=True)
