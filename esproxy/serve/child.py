@@ -35,27 +35,33 @@ Heard = Callable[["Child", dict[str, Any]], None]
 class Child:
     """One worker process."""
 
-    def __init__(self, process: subprocess.Popen[bytes], line: Line, heard: Heard) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], line: Line, patience: float, heard: Heard) -> None:
         self.process = process
+        self.patience = patience
         self.line = line
         self.heard = heard
         self.ready = asyncio.Event()
         self.draining = False
-        self.born = self.last_heard = time.monotonic()
+        self.last_heard = time.monotonic()
         self.report: dict[str, Any] = {}
         self.ended = asyncio.create_task(self.listen())
 
     @classmethod
     async def start(cls, settings: Settings, listening: socket.socket, heard: Heard) -> Child:
         ours, theirs = socket.socketpair()
-        with theirs:
-            fds = (listening.fileno(), theirs.fileno())
-            command = [sys.executable, "-m", "esproxy.serve.worker", *map(str, fds)]
+        fds = (listening.fileno(), theirs.fileno())
+        command = [sys.executable, "-m", "esproxy.serve.worker", *map(str, fds)]
+        try:
             # A process group of its own: Ctrl-C in a terminal is for the supervisor.
             process = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, process_group=0)
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         line = await Line.on(ours)
         line.writer.write(pack_settings(dump_for_worker(settings)))
-        return cls(process, line, heard)
+        return cls(process, line, settings.listen.drain_timeout + GRACE, heard)
 
     @property
     def pid(self) -> int:
@@ -71,8 +77,11 @@ class Child:
                 self.report = message
             self.heard(self, message)
         await self.line.close()
+        deadline = time.monotonic() + self.patience
         while (status := self.process.poll()) is None:
             await asyncio.sleep(0.01)
+            if time.monotonic() > deadline:
+                self.kill()
         self.report = {}
         return status
 
@@ -80,14 +89,14 @@ class Child:
         if self.process.poll() is None:
             self.process.kill()
 
-    async def drain(self, timeout: float) -> None:
-        """Let it finish what is in flight; kill it when that takes longer than ``timeout``."""
+    async def drain(self) -> None:
+        """Let it finish what is in flight; kill it when that takes too long."""
         self.draining = True
         self.line.say(do="drain")
         try:
-            await asyncio.wait_for(asyncio.shield(self.ended), timeout + GRACE)
+            await asyncio.wait_for(asyncio.shield(self.ended), self.patience)
         except TimeoutError:
-            logger.error("worker %d did not end in %g seconds and is killed", self.pid, timeout + GRACE)
+            logger.error("worker %d did not end in %g seconds and is killed", self.pid, self.patience)
             self.kill()
             await self.ended
 
@@ -107,15 +116,20 @@ class Slot:
         crashes = 0
         while not self.stopping:
             generation = self.generation
-            self.child = child = await Child.start(generation.settings, generation.listening, self.heard)
-            watch = asyncio.create_task(self.watch(child))
-            status = await child.ended
-            watch.cancel()
-            if self.stopping:
-                break
-            logger.error("worker %d ended with status %d", child.pid, status)
-            generation.restarts += 1
-            crashes = 1 if time.monotonic() - child.born > HEALTHY_AFTER else crashes + 1
+            born = time.monotonic()
+            try:
+                self.child = child = await Child.start(generation.settings, generation.listening, self.heard)
+            except OSError as error:
+                logger.error("a worker cannot be started: %s", error)
+            else:
+                watch = asyncio.create_task(self.watch(child))
+                status = await child.ended
+                watch.cancel()
+                if self.stopping:
+                    break
+                logger.error("worker %d ended with status %d", child.pid, status)
+                generation.restarts += 1
+            crashes = 1 if time.monotonic() - born > HEALTHY_AFTER else crashes + 1
             if not self.ready.is_set() and crashes >= TRIES:
                 logger.error("a worker failed %d times before it was ready", crashes)
                 return
@@ -135,16 +149,16 @@ class Slot:
                 child.kill()
                 return
 
-    async def stop(self, timeout: float) -> None:
+    async def stop(self) -> None:
         self.stopping = True
         child = self.child
         if child is not None and not child.ended.done():
-            await child.drain(timeout)
+            await child.drain()
         elif not self.task.done():
             self.task.cancel()  # it waits to start another one
         await asyncio.gather(self.task, return_exceptions=True)
         if self.child is not child and self.child is not None:  # started between two of our steps
-            await self.child.drain(timeout)
+            await self.child.drain()
 
 
 class Generation:
@@ -177,8 +191,7 @@ class Generation:
         return [child for child in children if child.ready.is_set() and not child.draining and not child.ended.done()]
 
     async def stop(self) -> None:
-        timeout = self.settings.listen.drain_timeout
-        await asyncio.gather(*(slot.stop(timeout) for slot in self.slots))
+        await asyncio.gather(*(slot.stop() for slot in self.slots))
 
     def kill(self) -> None:
         for slot in self.slots:

@@ -9,12 +9,14 @@ The end of the pair is a message too: a worker whose supervisor is gone drains a
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import struct
 from typing import Any
 
 import orjson
 
+logger = logging.getLogger("esproxy.serve")
 LENGTH = struct.Struct("!Q")
 LINE_LIMIT = 16 << 20
 
@@ -58,12 +60,15 @@ class Line:
             self.writer.write(orjson.dumps(message) + b"\n")
 
     async def hear(self) -> dict[str, Any] | None:
-        """The next message; None when the other end is gone."""
+        """The next message; None when the other end is gone, or says what is no message."""
         try:
             line = await self.reader.readline()
+            return orjson.loads(line) if line.endswith(b"\n") else None
         except ConnectionError:
             return None
-        return orjson.loads(line) if line.endswith(b"\n") else None
+        except ValueError as error:  # no JSON, or a line without end
+            logger.error("the other process said what is no message: %s", error)
+            return None
 
     async def close(self) -> None:
         self.writer.close()
