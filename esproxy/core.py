@@ -64,10 +64,9 @@ class Status(IntEnum):
     UNRESOLVED = 12, "this could not be resolved"
     RAISED = 13, "the resolver failed"
     ACTION = 14, "a bulk action is one object with one known key"
-    NO_SOURCE = 15, "a bulk action is not followed by its body"
-    NO_NEWLINE = 16, "the bulk body does not end with a line feed"
-    TOO_LARGE = 17, "a record is too large"
-    NO_MEMORY = 18, "there is no memory"
+    NO_NEWLINE = 15, "the bulk body does not end with a line feed"
+    TOO_LARGE = 16, "a record is too large"
+    NO_MEMORY = 17, "there is no memory"
 
     words: str
 

@@ -32,10 +32,9 @@ cdef enum Code:  # esproxy.core.Status has the same numbers and says what they m
     UNRESOLVED = 12
     RAISED = 13
     ACTION = 14
-    NO_SOURCE = 15
-    NO_NEWLINE = 16
-    TOO_LARGE = 17
-    NO_MEMORY = 18
+    NO_NEWLINE = 15
+    TOO_LARGE = 16
+    NO_MEMORY = 17
 
 cdef enum Expect:
     E_FIRST_KEY = 0

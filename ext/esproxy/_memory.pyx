@@ -22,6 +22,13 @@ cdef enum:
     KEEP_MAX = 1 << 16  # a buffer above this is not kept for the next body
     FEW = 16  # hashes that are searched one by one
 
+STATUSES = {  # what the core was compiled with, for the test that compares it with esproxy.core.Status
+    "OK": OK, "SYNTAX": SYNTAX, "ENCODING": ENCODING, "TRUNCATED": TRUNCATED, "EMPTY": EMPTY, "TRAILING": TRAILING, "DEPTH": DEPTH,
+    "DUPLICATE": DUPLICATE, "UNKNOWN_KEY": UNKNOWN_KEY, "OBJECT": OBJECT, "REFUSED": REFUSED, "VIOLATION": VIOLATION,
+    "UNRESOLVED": UNRESOLVED, "RAISED": RAISED, "ACTION": ACTION, "NO_NEWLINE": NO_NEWLINE, "TOO_LARGE": TOO_LARGE,
+    "NO_MEMORY": NO_MEMORY,
+}
+
 cdef Walker* free_list[FREE_MAX]
 cdef int n_free = 0
 
