@@ -31,7 +31,7 @@ from enum import Enum
 from esproxy.languages import Edits, LanguageError
 from esproxy.languages.lucene_lexer import Kind, Token, escape, tokenize, unescape
 
-MAX_LENGTH = 1 << 18  # characters; a node's own limits are lower in practice (URL length, clause count)
+MAX_LENGTH = 1 << 16  # characters that are read; OpenSearch takes 32,000 unless told otherwise
 MAX_DEPTH = 200  # open parentheses; Lucene recurses and has no limit of its own
 META = frozenset(("_index", "_id", "_routing"))
 EXISTS = "_exists_"
@@ -53,11 +53,17 @@ Field = Callable[[str], str]
 Value = Callable[[str, str, Form], str]
 
 
-def rewrite(text: str, field: Field, value: Value | None = None, *, default: str | None = None) -> str:
+def rewrite(text: str, field: Field | None, value: Value | None = None, *, default: str | None = None) -> str:
     """``text`` with every field name replaced by ``field(name)`` and, for the fields of META, every term by
     ``value(field, term, form)``. ``default`` is the text's ``default_field``, when it has exactly one (``*`` when none is
-    given and none is set); None where ``fields`` lists several. Raises ``LanguageError``; returns ``text`` itself when
+    given and none is set); None where ``fields`` lists several (if one of those is of META, bare terms cannot be edited:
+    the caller's to refuse). ``field`` None: names of fields stay, and a text that cannot hold a meta field, having neither
+    its name nor an escape that could spell it, is not even read. Raises ``LanguageError``; returns ``text`` itself when
     nothing changed."""
+    if field is None:
+        if value is None or (default not in META and "\\" not in text and not any(name in text for name in META)):
+            return text
+        field = str
     if len(text) > MAX_LENGTH:
         raise LanguageError(MAX_LENGTH, f"a query string of more than {MAX_LENGTH} characters")
     if not text.isascii():

@@ -242,8 +242,8 @@ class Scanner:
             end = self.tokens[following.last].end
             following = self.step(following.last + 1)
         steps, tail = len(keys), None
-        keyed = following is not None and following.call and following.literal is not None
-        if keyed and not (keys and following.name == "replace"):  # behind a path that is as likely a string's method
+        if following is not None and following.literal is not None and not (keys and following.name == "replace"):
+            # ``replace`` behind a path is as likely a method of a string
             keys.append(following.key or "")
             literal = self.tokens[following.literal]
             tail = (literal.start, literal.end)

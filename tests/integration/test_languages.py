@@ -15,16 +15,19 @@ from typing import Any
 import httpx
 import pytest
 
-from esproxy.languages import LanguageError
-from esproxy.languages import lucene, painless
+from esproxy.languages import LanguageError, lucene, painless
 from esproxy.languages.painless import Context
 
 PREFIX = "tlang."
 ROOT = "pq"  # no text below holds this name, so it can be taken out of explanations
 FIELDS = {
-    "a": {"type": "text"}, "b": {"type": "keyword"}, "c": {"type": "long"}, "x-y": {"type": "keyword"}, "AND": {"type": "keyword"},
+    "a": {"type": "text"},
+    "b": {"type": "keyword"},
+    "c": {"type": "long"},
+    "x-y": {"type": "keyword"},
+    "AND": {"type": "keyword"},
     "o": {"properties": {"a": {"type": "keyword"}}},
-}  # fmt: skip
+}
 DOCUMENTS: list[dict[str, Any]] = [
     {"a": "a b", "b": "a", "c": 1, "o": {"a": "x"}},
     {"a": "b c", "b": "a b", "o": {"a": "a"}},
@@ -60,7 +63,9 @@ class Node:
 
     def explain(self, index: str, query: dict[str, Any]) -> str | None:
         """The node's reading of a query string, None when it refuses it."""
-        answer = self.call("POST", f"/{index}/_validate/query?explain=true&rewrite=true", {"query": {"query_string": query}}, fails=True)
+        answer = self.call(
+            "POST", f"/{index}/_validate/query?explain=true&rewrite=true", {"query": {"query_string": query}}, fails=True
+        )
         return answer["explanations"][0]["explanation"] if answer.get("valid") else None
 
     def ids(self, index: str, kind: str, query: dict[str, Any]) -> list[str] | None:
@@ -90,12 +95,74 @@ def words_of(explanation: str) -> list[str]:
 
 
 ATOMS = [
-    *"abcu15+-!():::^[]{}\"~*?\\/.é|&=<>", " ", " ", "\t", "\u3000", "\n", "😀", "o.a", "AND", "OR", "NOT", "TO", "&&", "||", "^2", "^1.5",
-    '"a b"', "~1", "\\\\", "/a.*/", "\\u0061", "\\*", "_exists_:", "a:", "b:", "c:", "*:", "x\\-y:", "\\AND:", "o.\\*:", "[a TO b]",
-    "[* TO 5}", "(a ", "b)", "\\:", "\\ ",
-]  # fmt: skip
-WORDS = ["a", "b", "AND", "a-b", "é", "5", ">=1", "<b", ">", r"a\ b", r"\u0061", r"\:", "TO", "&&&", "a*", "?a*b", "*", '"a b"', '"\\""', "/a.*/",
-         r"/\//", "/b|c/", "[a TO b]", "{1 TO *]", '["a b" TO "x"}', '["a\\"b" TO 5]', "[ \ta TO c ]", "+ ", "!\t"]  # fmt: skip
+    *'abcu15+-!():::^[]{}"~*?\\/.é|&=<>',
+    " ",
+    " ",
+    "\t",
+    "\u3000",
+    "\n",
+    "😀",
+    "o.a",
+    "AND",
+    "OR",
+    "NOT",
+    "TO",
+    "&&",
+    "||",
+    "^2",
+    "^1.5",
+    '"a b"',
+    "~1",
+    "\\\\",
+    "/a.*/",
+    "\\u0061",
+    "\\*",
+    "_exists_:",
+    "a:",
+    "b:",
+    "c:",
+    "*:",
+    "x\\-y:",
+    "\\AND:",
+    "o.\\*:",
+    "[a TO b]",
+    "[* TO 5}",
+    "(a ",
+    "b)",
+    "\\:",
+    "\\ ",
+]
+WORDS = [
+    "a",
+    "b",
+    "AND",
+    "a-b",
+    "é",
+    "5",
+    ">=1",
+    "<b",
+    ">",
+    r"a\ b",
+    r"\u0061",
+    r"\:",
+    "TO",
+    "&&&",
+    "a*",
+    "?a*b",
+    "*",
+    '"a b"',
+    '"\\""',
+    "/a.*/",
+    r"/\//",
+    "/b|c/",
+    "[a TO b]",
+    "{1 TO *]",
+    '["a b" TO "x"}',
+    '["a\\"b" TO 5]',
+    "[ \ta TO c ]",
+    "+ ",
+    "!\t",
+]
 NAMES = ["a", "b", "c", "o.a", r"x\-y", r"\AND", r"o.\*", r"\*", "*", "_exists_", r"\u0061", "none", "é", r"a\/b"]
 
 
@@ -141,9 +208,31 @@ def test_query_string_is_read_as_the_node_reads_it(node: Node, seed: int) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["a:b", "b:(a OR c)", "b:(a b)", r"b:a\ b", "_exists_:b", "_exists_:o.a", "NOT _exists_:c", "c:>=5", "c:[2 TO *]", "c:{5 TO 7]", "o.\\*:x",
-     r"x\-y:a", r"\AND:b", "*:*", "*:(* x)", "*", "-*:*", "b:/a.*/", "b:?", "b:a~1 OR c:1^3", "+a:b -c:1", "a:(+b -c)"],
-)  # fmt: skip
+    [
+        "a:b",
+        "b:(a OR c)",
+        "b:(a b)",
+        r"b:a\ b",
+        "_exists_:b",
+        "_exists_:o.a",
+        "NOT _exists_:c",
+        "c:>=5",
+        "c:[2 TO *]",
+        "c:{5 TO 7]",
+        "o.\\*:x",
+        r"x\-y:a",
+        r"\AND:b",
+        "*:*",
+        "*:(* x)",
+        "*",
+        "-*:*",
+        "b:/a.*/",
+        "b:?",
+        "b:a~1 OR c:1^3",
+        "+a:b -c:1",
+        "a:(+b -c)",
+    ],
+)
 def test_query_string_finds_the_same_documents(node: Node, text: str) -> None:
     # Where the default field is "*" a node is lenient; where it is a pattern it has to be told.
     rewritten = lucene.rewrite(text, physical, default="*")
@@ -156,7 +245,10 @@ def with_prefix(_field: str, text: str, form: lucene.Form) -> str:
     return PREFIX.replace(".", "\\.") + f"({text})" if form is lucene.Form.REGEX else PREFIX + text
 
 
-@pytest.mark.parametrize("text", ["_index:{}", "_index:{}*", '_index:"{}"', "_index:({} OR x)", "_index:({} x)", r"_index:{}\*", "_index:x", "-_index:{}"])
+@pytest.mark.parametrize(
+    "text",
+    ["_index:{}", "_index:{}*", '_index:"{}"', "_index:({} OR x)", "_index:({} x)", r"_index:{}\*", "_index:x", "-_index:{}"],
+)
 def test_names_of_indices_find_the_same_documents(node: Node, text: str) -> None:
     text = text.format(node.plain)
     rewritten = lucene.rewrite(text, str, with_prefix)
@@ -165,8 +257,21 @@ def test_names_of_indices_find_the_same_documents(node: Node, text: str) -> None
     assert node.ids(node.twin, "query_string", {"query": rewritten}) == plain
 
 
-@pytest.mark.parametrize("text", ["_routing:r1", "_routing:r*", "_routing:r?", "_routing:/r1|r3/", "_routing:[r1 TO r2]", "_routing:{r1 TO *]", "_routing:>=r2",
-                                  "_routing:r9~1", "_routing:(r1 r2)", '_routing:"r1"'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_routing:r1",
+        "_routing:r*",
+        "_routing:r?",
+        "_routing:/r1|r3/",
+        "_routing:[r1 TO r2]",
+        "_routing:{r1 TO *]",
+        "_routing:>=r2",
+        "_routing:r9~1",
+        "_routing:(r1 r2)",
+        '_routing:"r1"',
+    ],
+)
 def test_routing_values_find_the_same_documents(node: Node, text: str) -> None:
     scoped = f"{node.plain}-to"
     node.call("PUT", f"/{scoped}", {"mappings": {"properties": FIELDS}}, fails=True)
@@ -196,7 +301,8 @@ BOTH = [
     "'' + params._source.b + params['_source']['b'] + params._source?.o?.a + (params._source.containsKey('c') ? 1 : 2)",
     "def s = params._source; def k = 'b'; return '' + s[k] + params._source[k] + params._source.getOrDefault('o', null)",
     "doc['_index'].value + doc['_index'][0] + doc.get('_index').get(0) + params.doc['_index'].value",
-    "/*doc['x']*/ int n = /.doc['x']/.pattern().length(); return n + \"doc['x']\".length() // doc['x'].value\n + doc['c'].size() / 1 / 1",
+    "/*doc['x']*/ int n = /.doc['x']/.pattern().length(); return n"
+    " + \"doc['x']\".length() // doc['x'].value\n + doc['c'].size() / 1 / 1",
     "return /*x*y*/l.pattern()",
 ]
 ELASTICSEARCH = ["field('b').get('') + $('b', 'x') + field('o.a').get('y')"]
@@ -216,13 +322,22 @@ def test_scripts_on_fields_compute_the_same(node: Node, engine_name: str) -> Non
 def test_scripts_in_queries_compute_the_same(node: Node) -> None:
     for kind, source in (
         ("filter", f"doc['_index'].value == '{node.plain}' && doc['c'].size() > 0 && doc['c'].value > 2"),
-        ("score", f"(doc['_index'].value == '{node.plain}' ? 10 : 0) + (doc['c'].size() > 0 ? doc['c'].value : 0) + randomScore(3, 'c')"),
+        (
+            "score",
+            f"(doc['_index'].value == '{node.plain}' ? 10 : 0) + (doc['c'].size() > 0 ? doc['c'].value : 0)"
+            " + randomScore(3, 'c')",
+        ),
     ):
         rewritten = painless.rewrite(source, physical, PREFIX)
         found = []
         for index, script in ((node.plain, source), (node.twin, rewritten)):
             filtered = {"script": {"script": script}}
-            scored = {"script_score": {"query": {"exists": {"field": "c" if script is source else physical("c")}}, "script": {"source": script}}}
+            scored = {
+                "script_score": {
+                    "query": {"exists": {"field": "c" if script is source else physical("c")}},
+                    "script": {"source": script},
+                }
+            }
             body = {"query": filtered if kind == "filter" else scored, "sort": [{"_score": "desc"}, "_doc"], "track_scores": True}
             found.append([hit["_id"] for hit in node.call("POST", f"/{index}/_search", body)["hits"]["hits"]])
         assert found[0] == found[1]
@@ -253,7 +368,9 @@ def test_scripts_on_documents_compute_the_same(node: Node, engine_name: str, end
             else:
                 where = f"{index}-to"
                 node.call("DELETE", f"/{where}", fails=True)
-                node.call("POST", "/_reindex?refresh=true", {"source": {"index": index}, "dest": {"index": where}, "script": script})
+                node.call(
+                    "POST", "/_reindex?refresh=true", {"source": {"index": index}, "dest": {"index": where}, "script": script}
+                )
             got = node.call("GET", f"/{where}/_doc/1?routing=r1")["_source"]
             documents.append(got.get(ROOT, got))
     finally:
@@ -277,7 +394,9 @@ def test_names_of_backing_indices_lose_the_prefix_only(node: Node) -> None:
     node.call("PUT", f"/{backing}/_doc/1?refresh=true", {"a": 1})
     try:
         script = painless.rewrite("doc['_index'].value", str, PREFIX)
-        hit = node.call("POST", f"/{backing}/_search", {"script_fields": {"r": {"script": {"source": script}}}})["hits"]["hits"][0]
+        hit = node.call("POST", f"/{backing}/_search", {"script_fields": {"r": {"script": {"source": script}}}})["hits"]["hits"][
+            0
+        ]
         assert hit["fields"]["r"] == [f".ds-{node.plain}-000001"]
     finally:
         node.call("DELETE", f"/{backing}")

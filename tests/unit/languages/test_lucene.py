@@ -12,9 +12,27 @@ from esproxy.languages.lucene import MAX_DEPTH, MAX_LENGTH, Form, escape, rewrit
 from esproxy.languages.lucene_lexer import SPACE, Kind, tokenize
 
 PIECES = [
-    *"abu1 \t\n\u3000+-!():^[]{}\"~*?\\/.&|<>=é😀", "AND", "OR", "NOT", "TO", "&&", "||", "a:", "_exists_:", "_index:", "_routing:",
-    "*:*", "\\u0061", "^2", "~1", '"a b"', "/a/", "[a TO b]", "{* TO 5]", "(a b)",
-]  # fmt: skip
+    *'abu1 \t\n\u3000+-!():^[]{}"~*?\\/.&|<>=é😀',
+    "AND",
+    "OR",
+    "NOT",
+    "TO",
+    "&&",
+    "||",
+    "a:",
+    "_exists_:",
+    "_index:",
+    "_routing:",
+    "*:*",
+    "\\u0061",
+    "^2",
+    "~1",
+    '"a b"',
+    "/a/",
+    "[a TO b]",
+    "{* TO 5]",
+    "(a b)",
+]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
@@ -119,6 +137,18 @@ def test_rewrite_edits_values_of_meta_fields(text: str, expected: str) -> None:
     assert rewrite(text, lambda name: name, physical) == expected
 
 
+@pytest.mark.parametrize("text", ["a:b:c", "a AND", "x" * (MAX_LENGTH + 1)])
+def test_rewrite_of_values_alone_leaves_texts_without_meta_fields_unread(text: str) -> None:
+    assert rewrite(text, None, physical) is text
+
+
+def test_rewrite_of_values_alone_reads_texts_that_may_hold_one() -> None:
+    assert rewrite("a:b _index:c", None, physical) == "a:b _index:acme.c"
+    assert rewrite(r"_inde\u0078:c", None, physical) == r"_inde\u0078:acme.c"
+    assert rewrite("logs", None, physical, default="_index") == "acme.logs"
+    assert rewrite("_index:c", None) == "_index:c"
+
+
 def test_rewrite_with_a_meta_default_field_edits_bare_terms() -> None:
     assert rewrite("logs OR x:y", prefixed, physical, default="_index") == "acme.logs OR p.x:y"
 
@@ -131,9 +161,29 @@ def test_rewrite_escapes_what_it_is_given(word: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a:b:c", "a*:b", "AND", "a AND", "(a", "a)", "()", "a:", '"a', "/a", "[a b]", "[a TO b", "a^", "a^ 2", "a\\", "a:+b", "a^2^3",
-     r"\u00g0:a", r"\ud800:a", "a OR OR b"],
-)  # fmt: skip
+    [
+        "a:b:c",
+        "a*:b",
+        "AND",
+        "a AND",
+        "(a",
+        "a)",
+        "()",
+        "a:",
+        '"a',
+        "/a",
+        "[a b]",
+        "[a TO b",
+        "a^",
+        "a^ 2",
+        "a\\",
+        "a:+b",
+        "a^2^3",
+        r"\u00g0:a",
+        r"\ud800:a",
+        "a OR OR b",
+    ],
+)
 def test_rewrite_refuses_what_lucene_refuses(text: str) -> None:
     with pytest.raises(LanguageError):
         rewrite(text, prefixed)
@@ -167,7 +217,9 @@ def test_error_tells_where_and_why() -> None:
     assert caught.value.offset == 3
 
 
-@pytest.mark.parametrize(("entry", "parts"), [("a^3", ("a", "^3")), ("na*", ("na*", "")), ("*", ("*", "")), ("a^2^3", ("a", "^2^3"))])
+@pytest.mark.parametrize(
+    ("entry", "parts"), [("a^3", ("a", "^3")), ("na*", ("na*", "")), ("*", ("*", "")), ("a^2^3", ("a", "^2^3"))]
+)
 def test_split_boost_cuts_at_the_first_caret(entry: str, parts: tuple[str, str]) -> None:
     assert split_boost(entry) == parts
 

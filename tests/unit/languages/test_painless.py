@@ -13,9 +13,31 @@ from esproxy.languages.painless_lexer import MAX_LENGTH, Kind, tokenize
 from esproxy.languages.painless_scan import MAX_DEPTH, MAX_WRITES
 
 PIECES = [
-    *"abx19 \n'\"\\/*.,;()[]{}?:=+-<>!&|^~%$_é", "doc", "['f']", "doc['a']", "doc.b", "ctx", "._source", "params", "_index", "//", "/*",
-    "*/", "\n", "return ", "?.", "'_index'", ".value", "field(", "emit(", "0x1F", "1e5", "ctx._index = ", "metadata().index", "doc[",
-]  # fmt: skip
+    *"abx19 \n'\"\\/*.,;()[]{}?:=+-<>!&|^~%$_é",
+    "doc",
+    "['f']",
+    "doc['a']",
+    "doc.b",
+    "ctx",
+    "._source",
+    "params",
+    "_index",
+    "//",
+    "/*",
+    "*/",
+    "\n",
+    "return ",
+    "?.",
+    "'_index'",
+    ".value",
+    "field(",
+    "emit(",
+    "0x1F",
+    "1e5",
+    "ctx._index = ",
+    "metadata().index",
+    "doc[",
+]
 SOURCES = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 WRITE = Context.WRITE
 
@@ -90,7 +112,10 @@ def test_scan_refuses_what_nodes_refuse_or_read_differently(source: str, reason:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("doc['f'].value + doc[\"g\"].value + doc.h.value + doc?.i?.value", [("DOC", "f"), ("DOC", "g"), ("DOC", "h"), ("DOC", "i")]),
+        (
+            "doc['f'].value + doc[\"g\"].value + doc.h.value + doc?.i?.value",
+            [("DOC", "f"), ("DOC", "g"), ("DOC", "h"), ("DOC", "i")],
+        ),
         ("doc.get('f').value; doc.containsKey('g')", [("DOC", "f"), ("DOC", "g")]),
         ("doc [ /* c */ 'f' ] .value", [("DOC", "f")]),
         (r"doc['it\'s']", [("DOC", "it's")]),
@@ -98,7 +123,10 @@ def test_scan_refuses_what_nodes_refuse_or_read_differently(source: str, reason:
         ("def d = doc; d['x']", [("DOC", None)]),
         ("f(doc); (doc)['x']; doc::get; doc.keySet(); doc.empty", [("DOC", None)] * 5),
         ("x.doc['f'] + a_doc['g'] + 'doc[\"h\"]' /* doc['i'] */", []),
-        ("params._source.f.g + params['_source']['h'] + params.get('_source').i", [("SOURCE", "f.g"), ("SOURCE", "h"), ("SOURCE", "i")]),
+        (
+            "params._source.f.g + params['_source']['h'] + params.get('_source').i",
+            [("SOURCE", "f.g"), ("SOURCE", "h"), ("SOURCE", "i")],
+        ),
         ("params._source[k]; def s = params._source", [("SOURCE", None)] * 2),
         ("params.doc['f'] + params._doc.g + params['_fields'].h", [("DOC", "f"), ("DOC", "g"), ("DOC", "h")]),
         ("params.x + params['y'] + params.get('z') + params.size()", []),
@@ -123,7 +151,10 @@ def test_scan_finds_references_of_a_search(source: str, expected: list[tuple[str
     ("source", "expected"),
     [
         ("ctx._source.a.b = ctx['_source']['c']", [("SOURCE", "a.b"), ("SOURCE", "c")]),
-        ("ctx._source.remove('a'); ctx._source.a.put('b', 1); ctx._source.a.add(1)", [("SOURCE", "a"), ("SOURCE", "a.b"), ("SOURCE", "a")]),
+        (
+            "ctx._source.remove('a'); ctx._source.a.put('b', 1); ctx._source.a.add(1)",
+            [("SOURCE", "a"), ("SOURCE", "a.b"), ("SOURCE", "a")],
+        ),
         ("ctx._source.a.replace('x', 'y')", [("SOURCE", "a")]),
         ("ctx._source.putAll(params.doc)", [("SOURCE", None)]),
         ("ctx._index + ctx['_id'] + ctx.get('_routing')", [("INDEX", "_index"), ("ID", "_id"), ("ROUTING", "_routing")]),
@@ -154,7 +185,7 @@ def test_computed_leaves_out_emit() -> None:
     [
         ("doc['f'].value + doc .f.value", "doc['n1.f'].value + doc ['n1.f'].value"),
         ("doc?.f?.value", "doc?.get('n1.f')?.value"),
-        ("doc.containsKey(\"f\")", "doc.containsKey('n1.f')"),
+        ('doc.containsKey("f")', "doc.containsKey('n1.f')"),
         ("params._source.f.g", "params._source['n1'].f.g"),
         ("params._source?.f", "params._source['n1']?.f"),
         ("params._source.remove('f')", "params._source['n1'].remove('f')"),
@@ -201,7 +232,10 @@ HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substr
         ("ctx._index = 'a'", "ctx._index = 'acme.' + ( 'a')"),
         ("ctx._index = ctx._index;", HELPER + "ctx._index = 'acme.' + ( esproxyIndex(ctx._index));"),
         ("if (a) { ctx._index = b ? 'c' : 'd' } else x()", "if (a) { ctx._index = 'acme.' + ( b ? 'c' : 'd') } else x()"),
-        ("if (a) ctx._index = g(1, 2); else ctx._index = 'b'", "if (a) ctx._index = 'acme.' + ( g(1, 2)); else ctx._index = 'acme.' + ( 'b')"),
+        (
+            "if (a) ctx._index = g(1, 2); else ctx._index = 'b'",
+            "if (a) ctx._index = 'acme.' + ( g(1, 2)); else ctx._index = 'acme.' + ( 'b')",
+        ),
         ("ctx._index += '-old'", "ctx._index += '-old'"),
         ("metadata().index = 'a' + metadata().id", "metadata().index = 'acme.' + ( 'a' + metadata().id.substring(7))"),
         ("ctx._id = 'a'", "ctx._id = 'a'"),
@@ -212,7 +246,9 @@ def test_rewrite_hides_prefixes(source: str, expected: str) -> None:
     assert rewrite(source, same, "acme.", 7, context=context) == expected
 
 
-@pytest.mark.parametrize("source", ["a ? ctx._index = 'c' : 0", "f(ctx._index = 'a', 3)", "ctx._index = ctx._index = 'a'", "x -> ctx._index = x"])
+@pytest.mark.parametrize(
+    "source", ["a ? ctx._index = 'c' : 0", "f(ctx._index = 'a', 3)", "ctx._index = ctx._index = 'a'", "x -> ctx._index = x"]
+)
 def test_rewrite_refuses_assignments_within_expressions(source: str) -> None:
     with pytest.raises(LanguageError, match="within an expression"):
         rewrite(source, same, "acme.", context=WRITE)
