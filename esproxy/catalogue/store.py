@@ -26,6 +26,7 @@ D = TypeVar("D", bound=Document)
 
 JSON = [(b"content-type", b"application/json")]
 PAGE = 500  # changes read per search
+TERMS = 10_000  # values per terms query; a node takes 65,536
 SWEPT = 10_000  # documents deleted per call, so that no call outlasts the upstream timeout
 
 
@@ -195,7 +196,8 @@ class Store:
 
     def foreign_scopes(self, name: str, known: list[str], size: int = 1000) -> Steps[set[str]]:
         """Scopes of documents outside the known ones, from the first ``size`` of them."""
-        query = {"bool": {"must_not": [{"terms": {"_routing": known}}]}}
+        chunks = [known[at : at + TERMS] for at in range(0, len(known), TERMS)]
+        query = {"bool": {"must_not": [{"terms": {"_routing": chunk}} for chunk in chunks]}}
         body = {"size": size, "query": query, "_source": False, "track_total_hits": False}
         found = parsed((yield self.call("POST", path(name, "_search"), orjson.dumps(body))), 200, 404)
         return {hit.get("_routing", "") for hit in found.get("hits", {}).get("hits", [])}

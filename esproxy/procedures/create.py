@@ -40,9 +40,9 @@ def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: b
                 yield Wait(cat.times.look)
             continue
         if entry is not None:
+            yield from present(cat)  # to be told that it exists is an acknowledgement too
             if explicit:
                 raise _exists(name)
-            yield from present(cat)
             return entry
         number = yield from _intend(cat, tenant, name, plan, directory.next)
         if number is None:
