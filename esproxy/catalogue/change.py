@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import Changing, Directory, Member
+from esproxy.catalogue.documents import Changing, Directory, Index, Member
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.errors import Failed
@@ -33,20 +33,20 @@ class NoChange(Exception):
 def change(
     cat: Catalogue, kind: type[D], id: str, edit: Callable[[D], None], empty: Callable[[], D] | None = None
 ) -> Steps[Stored[D] | None]:
-    """The document after ``edit``, which changes it in place or raises; ``empty`` makes what a missing one starts from.
+    """The document after ``edit``, which changes it in place, or raises before it changes anything; ``empty`` makes what a missing one starts from.
     None when it is missing and may not be made, or was not."""
     mark, uuid = cat.cache.mark, cat.new_id()
     for _ in range(ATTEMPTS):
         old = yield from cat.store.get(kind, id)
         if old is not None and uuid in old.doc.changes:
-            return _keep(cat, old, mark)  # an earlier attempt of ours whose answer was lost
+            return keep(cat, old, mark)  # an earlier attempt of ours whose answer was lost
         if old is None and empty is None:
             return None
         doc = old.doc if old is not None else empty()
         try:
             edit(doc)
         except NoChange:
-            return old
+            return None if old is None else keep(cat, old, mark)
         doc.changes[:] = [*doc.changes, uuid][-codec.REMEMBERED :]
         try:
             new = yield from cat.store.create(id, doc) if old is None else cat.store.replace(old, doc)
@@ -55,7 +55,7 @@ def change(
         except Failed:
             yield Wait(cat.times.look)
         else:
-            return _keep(cat, new, mark)
+            return keep(cat, new, mark)
     raise Failed("the catalogue changes too fast")
 
 
@@ -94,6 +94,14 @@ def present(cat: Catalogue) -> Steps[None]:
         yield Wait(cat.times.look)
 
 
-def _keep(cat: Catalogue, stored: Stored[D], mark: int) -> Stored[D]:
-    cat.cache.put(stored, mark)
+def read_directory(cat: Catalogue, tenant: str) -> Steps[Stored[Directory] | None]:
+    """By realtime get. What a member knows it also keeps: whoever takes itself for alone must not answer from less than it has told."""
+    mark = cat.cache.mark
+    stored = yield from cat.store.get(Directory, names.directory_id(tenant))
+    return None if stored is None else keep(cat, stored, mark)
+
+
+def keep(cat: Catalogue, stored: Stored[D], mark: int) -> Stored[D]:
+    if isinstance(stored.doc, (Directory, Index)):  # what polls follow
+        cat.cache.put(stored, mark)
     return stored

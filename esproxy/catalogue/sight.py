@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from esproxy.catalogue import names
+from esproxy.catalogue.change import read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Alias, Directory, Entry
 from esproxy.catalogue.store import Steps
@@ -100,13 +101,8 @@ class Sight:
         return self.sent_again <= AGAIN
 
     def _read(self) -> Steps[Directory]:
-        cat = self.catalogue
-        mark = cat.cache.mark
-        stored = yield from cat.store.get(Directory, names.directory_id(self.tenant))
-        if stored is None:
-            return Directory(self.tenant, 0)
-        cat.cache.put(stored, mark)
-        return stored.doc
+        stored = yield from read_directory(self.catalogue, self.tenant)
+        return stored.doc if stored is not None else Directory(self.tenant, 0)
 
 
 def footprint(directory: Directory, name: str) -> Footprint:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from esproxy.catalogue import names
-from esproxy.catalogue.change import NoChange, change_directory, followed, present
+from esproxy.catalogue.change import NoChange, change_directory, followed, present, read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
@@ -77,7 +77,7 @@ def _intend(cat: Catalogue, directory: Directory, wanted: Wanted, batch: str) ->
 
 def finish_aliases(cat: Catalogue, tenant: str) -> Steps[None]:
     """Bring changes to effect that somebody left between their two phases."""
-    stored = yield from cat.store.get(Directory, names.directory_id(tenant))
+    stored = yield from read_directory(cat, tenant)
     if stored is None:
         return
     pending = {a.batch: a.by for a in stored.doc.aliases.values() if a.then is not None and a.batch is not None}

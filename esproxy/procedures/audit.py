@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from esproxy.catalogue import codec, names
+from esproxy.catalogue.change import read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory, Index, Pool
 from esproxy.catalogue.store import Conflict, Steps, Stored
@@ -59,7 +60,7 @@ def _documents(cat: Catalogue, physical: str, found: Found) -> Steps[None]:
         return
     for scope in sorted((yield from cat.store.foreign_scopes(physical, scopes))):
         owner = names.parse_scope(scope)
-        stored = (yield from cat.store.get(Directory, names.directory_id(owner[0]))) if owner is not None else None
+        stored = (yield from read_directory(cat, owner[0])) if owner is not None else None
         if owner is None or stored is None or owner[1] >= stored.doc.next:
             found.strange.append((physical, scope))
         elif not any(e.n == owner[1] and e.physical == physical for e in stored.doc.indices.values()):
@@ -72,7 +73,7 @@ def _index_documents(cat: Catalogue, found: Found) -> Steps[None]:
     hits = yield from cat.store.find({"term": {"kind": "index"}})
     for hit in hits:
         index = codec.decode(Index, hit["_source"])
-        stored = yield from cat.store.get(Directory, names.directory_id(index.tenant))
+        stored = yield from read_directory(cat, index.tenant)
         if stored is None or stored.doc.knows(index.n) or index.n >= stored.doc.next:
             continue  # known, or its creator is between its first two steps
         try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from esproxy.catalogue import names, pools
-from esproxy.catalogue.change import NoChange, change, change_directory, present
+from esproxy.catalogue.change import NoChange, change, change_directory, present, read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
 from esproxy.catalogue.fields import first_fields, flatten, physical_path
@@ -28,7 +28,7 @@ def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: b
     if plan.dedicated is not None and (yield from cat.store.exists(plan.dedicated)):
         raise _exists(name)
     for _ in range(ATTEMPTS):
-        stored = yield from cat.store.get(Directory, names.directory_id(tenant))
+        stored = yield from read_directory(cat, tenant)
         directory = stored.doc if stored is not None else Directory(tenant, cat.epoch_seconds())
         if name in directory.aliases and directory.aliases[name].now:
             raise invalid_index_name(name, "already exists as alias")
@@ -144,7 +144,7 @@ def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None
     yield from change_directory(cat, tenant, drop)
     meta = yield from cat.store.get(Index, names.index_id(tenant, number))
     if meta is not None:
-        stored = yield from cat.store.get(Directory, names.directory_id(tenant))
+        stored = yield from read_directory(cat, tenant)
         if stored is None or not stored.doc.knows(number):
             yield from cat.store.remove(meta)
 

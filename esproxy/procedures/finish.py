@@ -6,7 +6,7 @@ Nothing depends on who finishes. An intention counts as left when its member is 
 from __future__ import annotations
 
 from esproxy.catalogue import names
-from esproxy.catalogue.change import change_directory, followed
+from esproxy.catalogue.change import change_directory, followed, read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CLOSED, CREATING, GONE, Directory
 from esproxy.catalogue.store import Steps
@@ -18,7 +18,7 @@ from esproxy.procedures.state import shut
 
 
 def finish(cat: Catalogue, tenant: str) -> Steps[None]:
-    stored = yield from cat.store.get(Directory, names.directory_id(tenant))
+    stored = yield from read_directory(cat, tenant)
     if stored is None:
         return
     entries = stored.doc.indices.items()

@@ -73,6 +73,8 @@ class Node:
             case "GET", [name, "_stats"]:
                 return answer(200, {"indices": {one: self.shard(one) for one in name.split(",") if one in self.indices}})
             case "GET", [name, "_stats", "docs,store"]:
+                if name not in self.indices:
+                    return missing(name)
                 count = len(self.indices[name].found)
                 return answer(200, {"_all": {"primaries": {"docs": {"count": count}, "store": {"size_in_bytes": 100 * count}}}})
             case "POST", [name, "_refresh"]:

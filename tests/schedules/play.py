@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from clients import History, create_index, delete_index, record, search, set_alias, write
@@ -14,7 +14,7 @@ from esproxy.procedures import audit as auditing
 from esproxy.procedures import follow, tend
 from world import CALM, TIMES, Chances, Proxy, Task, World
 
-Play = Callable[["Stage", Proxy, int], Generator[Any, Any, Any]]
+Script = list[tuple[Any, ...]]
 
 
 class Stage:
@@ -82,11 +82,11 @@ class Stage:
                 raise AssertionError(kind)
         return record(self.world, self.history, kind, name, steps, arg, proxy.name)
 
-    def play(self, scripts: list[list[tuple[Any, ...]]], limit: int = 60_000) -> list[str]:
+    def play(self, scripts: list[Script], limit: int = 60_000) -> list[str]:
         """Each script is a client: (kind, name[, arg[, proxy]]) one after another. Returns what is wrong."""
         if self.warm:
             self.warm_up(limit)
-        running: list[tuple[list[tuple[Any, ...]], Task | None]] = [(list(s), None) for s in scripts]
+        running: list[tuple[Script, Task | None]] = [(list(s), None) for s in scripts]
 
         def finished() -> bool:
             for at, (script, task) in enumerate(running):

@@ -36,7 +36,7 @@ class Chances:
     kill: float = 0.0006
     tick: float = 0.04
     leap: float = 0.004
-    slow: float = 0.02  # a call takes up to three leases, before the node, at it or after it
+    slow: float = 0.008  # a call takes up to three leases, before the node, at it or after it
     lag: float = 0.5  # how readily a begun write is left under way
 
 
