@@ -1,0 +1,102 @@
+"""Where a new logical index goes: its family, and whether it must have a pool of one.
+
+A family is what may share one physical index: in ``shared`` the logical name with the hash of the explicit mapping and settings,
+in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are its physical
+indices; new entries go to the newest open one.
+
+A pool of one has the same bindings and ids, and nobody else inside. The reasons are a closed list, ``REASONS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from esproxy.catalogue import names
+from esproxy.catalogue.context import Caps
+from esproxy.catalogue.documents import Generation, Pool
+from esproxy.catalogue.fields import flatten, physical_properties
+
+REASONS = {
+    "join": "a field of type join: one per physical index, and its parents are found by routing",
+    "percolator": "a field of type percolator: stored queries would be run against every tenant's documents",
+    "analysis": "analysis of its own: analyzers are settings of the physical index",
+    "sorting": "index sorting: the order of a physical index",
+    "data stream": "a data stream's backing index",
+    "resize": "the source or target of a shrink, split or clone",
+    "mode": "an index mode other than standard",
+    "root parameters": "mapping parameters that apply to the whole physical index",
+}
+ROOT = ("dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats", "dynamic", "properties", "_meta", "runtime")
+# Root parameters that the proxy applies to each logical index by itself; any other belongs to the physical index.
+
+
+@dataclass(slots=True, frozen=True)
+class Plan:
+    """What a logical index is to be, as placement and its creator want it."""
+
+    layout: str
+    mapping: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)  # flat: "index.number_of_shards"
+    occasion: str | None = None  # "data stream" or "resize"
+    dedicated: str | None = None  # the physical name that the prefix would give: must not be there
+
+
+def reason_for_one(plan: Plan) -> str | None:
+    """Why this index cannot share, or None."""
+    if plan.occasion is not None:
+        return plan.occasion
+    types = {definition.get("type") for definition in flatten(plan.mapping.get("properties", {})).values()}
+    if "join" in types:
+        return "join"
+    if "percolator" in types:
+        return "percolator"
+    for key, value in plan.settings.items():
+        name = key.removeprefix("index.")
+        if name.startswith("analysis."):
+            return "analysis"
+        if name.startswith("sort."):
+            return "sorting"
+        if name == "mode" and value != "standard":
+            return "mode"
+    if any(key not in ROOT for key in plan.mapping):
+        return "root parameters"
+    return None
+
+
+def family(plan: Plan, tenant: str, name: str, number: int) -> str:
+    if reason_for_one(plan) is not None:
+        return names.family_of_one(tenant, number)
+    if plan.layout == "shared":
+        return names.family_shared(name, plan.mapping, plan.settings)
+    return names.family_per_tenant(tenant, plan.settings)
+
+
+def new_pool(plan: Plan, of: str) -> Pool:
+    """A family without generations. ``per-tenant`` objects bring their own mapping, so the pool has none."""
+    return Pool(of, plan.mapping if plan.layout == "shared" else {}, plan.settings)
+
+
+def open_generation(pool: Pool) -> Generation:
+    """The generation for a new entry, appended when there is no open one."""
+    newest = pool.newest_open()
+    if newest is None:
+        newest = Generation(pool.next, names.physical(pool.family, pool.next))
+        pool.generations.append(newest)
+        pool.next += 1
+    return newest
+
+
+def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
+    """The physical index of a generation. In ``shared`` the node adds no field by itself; in ``per-tenant`` each object decides."""
+    root = {key: value for key, value in pool.mapping.items() if key not in ROOT}
+    mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict" if layout == "shared" else True}
+    if layout == "shared":
+        mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
+    settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
+    settings.setdefault("index.number_of_shards", 1)
+    return {"settings": settings, "mappings": mappings}
+
+
+def full(claimed: int, documents: int, size: int, caps: Caps) -> bool:
+    return claimed >= caps.fields or documents >= caps.documents or size >= caps.bytes

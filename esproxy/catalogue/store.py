@@ -1,0 +1,238 @@
+"""The upstream calls of the catalogue, as generators: ``answer = yield Call(...)`` made readable.
+
+Reads of single documents are realtime gets; changes are compare-and-set (``if_seq_no`` and ``if_primary_term``, or ``_create``); what
+is found by search is only as new as the last refresh, so ``refresh`` is a call of its own and fails unless every copy took part.
+A call whose outcome is not known (no answer, a 5xx, a 429) raises Failed; ``Conflict`` is a compare-and-set that lost. CAS bodies
+carry uuids (see change), so the engine may repeat any of these calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import orjson
+
+from esproxy.catalogue import codec
+from esproxy.catalogue.documents import Document
+from esproxy.catalogue.names import path
+from esproxy.errors import Failed, Refusal
+from esproxy.exchange import Answer, Call, Calls, Send, Wait
+
+T = TypeVar("T")
+Steps = Generator[Call | Calls | Wait, Any, T]  # what a part of a procedure is; a whole one ends with an Outcome
+D = TypeVar("D", bound=Document)
+
+JSON = [(b"content-type", b"application/json")]
+PAGE = 500  # changes read per search
+TERMS = 10_000  # values per terms query; a node takes 65,536
+SWEPT = 10_000  # documents deleted per call, so that no call outlasts the upstream timeout
+
+
+class Conflict(Exception):
+    """A compare-and-set met another state than it expected."""
+
+
+@dataclass(slots=True, frozen=True)
+class Stored(Generic[D]):
+    """A document as read or written: what it says and which version of it this is."""
+
+    id: str
+    seq_no: int
+    term: int
+    doc: D
+
+    def newer(self, other: Stored[Any]) -> bool:
+        return (self.term, self.seq_no) > (other.term, other.seq_no)
+
+
+@dataclass(slots=True, frozen=True)
+class Shard:
+    """The catalogue's primary: which index and node this is, and how far its changes are settled."""
+
+    epoch: str
+    max_seq_no: int
+    checkpoint: int  # global: every in-sync copy has everything up to here
+
+
+@dataclass(slots=True, frozen=True)
+class Store:
+    cluster: str
+    catalogue: str
+    members: str
+
+    # --- single documents ------------------------------------------------------------------------
+
+    def get(self, kind: type[D], id: str, index: str | None = None) -> Steps[Stored[D] | None]:
+        """The document by realtime get; None when there is none. A missing catalogue is Failed, not None."""
+        answer = yield self.call("GET", path(index or self.catalogue, "_doc", id))
+        body = parsed(answer, 200, 404)
+        if "found" not in body:
+            raise Failed("the catalogue is missing in the cluster")
+        if not body["found"]:
+            return None
+        return Stored(id, body["_seq_no"], body["_primary_term"], codec.decode(kind, body["_source"]))
+
+    def create(self, id: str, doc: D, index: str | None = None) -> Steps[Stored[D]]:
+        answer = yield self.call("PUT", path(index or self.catalogue, "_create", id), codec.encode(doc))
+        return _written(answer, id, doc)
+
+    def replace(self, old: Stored[D], doc: D, index: str | None = None) -> Steps[Stored[D]]:
+        query = b"?if_seq_no=%d&if_primary_term=%d" % (old.seq_no, old.term)
+        answer = yield self.call("PUT", path(index or self.catalogue, "_doc", old.id) + query, codec.encode(doc))
+        return _written(answer, old.id, doc)
+
+    def remove(self, old: Stored[Any], index: str | None = None) -> Steps[None]:
+        """Delete exactly this version; gone already is fine, another version is a Conflict."""
+        query = b"?if_seq_no=%d&if_primary_term=%d" % (old.seq_no, old.term)
+        answer = yield self.call("DELETE", path(index or self.catalogue, "_doc", old.id) + query)
+        if answer.status == 409 and b"no document was found" not in answer.body:
+            raise Conflict
+        parsed(answer, 200, 404, 409)
+
+    # --- following ---------------------------------------------------------------------------------
+
+    def shards(self) -> Steps[tuple[Shard, Shard]]:
+        """The primaries of catalogue and members, in one call."""
+        target = path(f"{self.catalogue},{self.members}", "_stats") + b"?level=shards&filter_path=indices.*.uuid,"
+        answer = yield self.call("GET", target + b"indices.*.shards.*.seq_no,indices.*.shards.*.routing")
+        indices = parsed(answer, 200).get("indices", {})
+        return _primary(indices, self.catalogue), _primary(indices, self.members)
+
+    def refresh(self, index: str) -> Steps[bool]:
+        """Make what was written findable, on every copy. False when there is no such index."""
+        answer = yield self.call("POST", path(index, "_refresh"))
+        body = parsed(answer, 200, 404)
+        if answer.status == 404:
+            return False
+        if body["_shards"]["failed"]:
+            raise Failed("a copy could not be refreshed")
+        return True
+
+    def find(self, query: dict[str, Any], index: str | None = None) -> Steps[list[dict[str, Any]]]:
+        """All hits in the order of their changes, as of the last refresh. Each has _id, _seq_no, _primary_term, _source."""
+        hits: list[dict[str, Any]] = []
+        after = -1
+        while True:
+            body = {
+                "size": PAGE,
+                "query": {"bool": {"filter": [query, {"range": {"_seq_no": {"gt": after}}}]}},
+                "sort": [{"_seq_no": "asc"}],
+                "seq_no_primary_term": True,
+                "track_total_hits": False,
+            }
+            answer = yield self.call("POST", path(index or self.catalogue, "_search"), orjson.dumps(body))
+            found = parsed(answer, 200)
+            if found["_shards"]["failed"] or found["timed_out"]:
+                raise Failed("the catalogue could not be searched whole")
+            page = found["hits"]["hits"]
+            hits += page
+            if len(page) < PAGE:
+                return hits
+            after = page[-1]["_seq_no"]
+
+    def beyond(self, seq_no: int) -> Steps[list[dict[str, Any]]]:
+        return (yield from self.find({"range": {"_seq_no": {"gt": seq_no}}}))
+
+    # --- physical indices ----------------------------------------------------------------------------
+
+    def create_index(self, name: str, body: dict[str, Any]) -> Steps[bool]:
+        """True when made, False when it was there. A body that the node refuses is a Refusal with the node's reason."""
+        answer = yield self.call("PUT", path(name), orjson.dumps(body))
+        if answer.status == 400:
+            error = _error(answer)
+            if error.get("type") == "resource_already_exists_exception":
+                return False
+            raise Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)))
+        parsed(answer, 200)
+        return True
+
+    def exists(self, name: str) -> Steps[bool]:
+        answer = yield self.call("HEAD", path(name))
+        if answer.status not in (200, 404):
+            raise Failed(f"the catalogue's cluster answered {answer.status}")
+        return answer.status == 200
+
+    def drop_index(self, name: str) -> Steps[None]:
+        parsed((yield self.call("DELETE", path(name))), 200, 404)
+
+    def physical_indices(self, pattern: str) -> Steps[list[str]]:
+        target = path("_cat", "indices", pattern) + b"?format=json&h=index&expand_wildcards=all"
+        answer = yield self.call("GET", target)
+        return [row["index"] for row in parsed(answer, 200)]
+
+    def put_mapping(self, name: str, properties: dict[str, Any]) -> Steps[None]:
+        """Add fields; what the node refuses is a Refusal. A node merges some changes of a known field silently (``ignore_above``),
+        so nothing is put that the pool's Claims do not hold in the same form."""
+        answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps({"properties": properties}))
+        if answer.status == 400:
+            error = _error(answer)
+            raise Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)))
+        parsed(answer, 200)
+
+    def sizes(self, name: str) -> Steps[tuple[int, int]]:
+        """Documents and bytes of the primaries."""
+        target = path(name, "_stats", "docs,store") + b"?filter_path=_all.primaries"
+        primaries = parsed((yield self.call("GET", target)), 200).get("_all", {}).get("primaries", {})
+        return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
+
+    # --- documents of a dead number ------------------------------------------------------------------
+
+    def delete_scope(self, name: str, scope: str) -> Steps[None]:
+        """Delete what a refresh has made visible of this scope, up to SWEPT documents."""
+        query = b"?conflicts=proceed&refresh=true&max_docs=%d&routing=" % SWEPT + path(scope)[1:]
+        body = orjson.dumps({"query": {"term": {"_routing": scope}}})
+        answer = yield self.call("POST", path(name, "_delete_by_query") + query, body)
+        if parsed(answer, 200, 404).get("failures"):
+            raise Failed("a sweep could not delete everything")
+
+    def count_scope(self, name: str, scope: str) -> Steps[int]:
+        body = orjson.dumps({"query": {"term": {"_routing": scope}}})
+        found = parsed((yield self.call("POST", path(name, "_count") + b"?routing=" + path(scope)[1:], body)), 200, 404)
+        if "_shards" in found and found["_shards"]["failed"]:
+            raise Failed("a sweep could not count everything")
+        return found.get("count", 0)
+
+    def foreign_scopes(self, name: str, known: list[str], size: int = 1000) -> Steps[set[str]]:
+        """Scopes of documents outside the known ones, from the first ``size`` of them."""
+        chunks = [known[at : at + TERMS] for at in range(0, len(known), TERMS)]
+        query = {"bool": {"must_not": [{"terms": {"_routing": chunk}} for chunk in chunks]}}
+        body = {"size": size, "query": query, "_source": False, "track_total_hits": False}
+        found = parsed((yield self.call("POST", path(name, "_search"), orjson.dumps(body))), 200, 404)
+        return {hit.get("_routing", "") for hit in found.get("hits", {}).get("hits", [])}
+
+    def call(self, method: str, target: bytes, body: bytes = b"") -> Call:
+        return Call(Send(self.cluster, method, target, JSON if body else [], body, held=True))
+
+
+def parsed(answer: Answer, *expected: int) -> Any:
+    """The body of an answer with one of these statuses; anything else is Failed, with the node's reason for the log."""
+    if answer.status not in expected:
+        raise Failed(f"the catalogue's cluster answered {answer.status}: {answer.body[:500]!r}")
+    try:
+        return orjson.loads(answer.body)
+    except orjson.JSONDecodeError as error:
+        raise Failed(f"the catalogue's cluster answered no JSON: {answer.body[:100]!r}") from error
+
+
+def _written(answer: Answer, id: str, doc: D) -> Stored[D]:
+    if answer.status == 409:
+        raise Conflict
+    body = parsed(answer, 200, 201)
+    return Stored(id, body["_seq_no"], body["_primary_term"], doc)
+
+
+def _error(answer: Answer) -> dict[str, Any]:
+    error = parsed(answer, answer.status).get("error", {})
+    return error if isinstance(error, dict) else {"reason": error}
+
+
+def _primary(indices: dict[str, Any], name: str) -> Shard:
+    """``epoch`` changes when the index is another one or its primary moved: then nothing cached may be believed."""
+    for copy in indices.get(name, {}).get("shards", {}).get("0", []):
+        if copy["routing"]["primary"] and copy["routing"]["state"] in ("STARTED", "RELOCATING"):
+            seq = copy["seq_no"]
+            epoch = f"{indices[name]['uuid']}/{copy['routing']['node']}"
+            return Shard(epoch, seq["max_seq_no"], seq["global_checkpoint"])
+    raise Failed(f"[{name}] has no primary")

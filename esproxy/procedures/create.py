@@ -1,0 +1,154 @@
+"""Create a logical index in a pool.
+
+    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index · CAS open · acknowledge
+
+The index document comes first, so that whoever finds the intention can finish it. The pool is read after the intention: whoever
+drops a pool seals it first and then looks for intentions, so one of the two sees the other. The first write to an unknown
+index runs the same with ``explicit=False``, as a Need with the key ``("create", tenant, name)``, and finds it made already when others were faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from esproxy.catalogue import names, pools
+from esproxy.catalogue.change import NoChange, change, change_directory, present, read_directory
+from esproxy.catalogue.context import Catalogue
+from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
+from esproxy.catalogue.fields import first_fields, flatten, physical_path
+from esproxy.catalogue.store import Conflict, Steps
+from esproxy.errors import Failed, Refusal, invalid_index_name
+from esproxy.exchange import Wait
+
+ATTEMPTS = 50
+
+
+def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True) -> Steps[Entry]:
+    """The open entry; a Refusal when it is there already (``explicit``) or the node refuses its mapping or settings."""
+    if plan.dedicated is not None and (yield from cat.store.exists(plan.dedicated)):
+        raise _exists(name)
+    for _ in range(ATTEMPTS):
+        stored = yield from read_directory(cat, tenant)
+        directory = stored.doc if stored is not None else Directory(tenant, cat.epoch_seconds())
+        if name in directory.aliases and directory.aliases[name].now:
+            raise invalid_index_name(name, "already exists as alias")
+        entry = directory.indices.get(name)
+        if entry is not None and entry.state == CREATING:
+            if cat.abandoned(entry.by, (tenant, entry.n, CREATING)):
+                yield from finish_creating(cat, tenant, name, entry.n)
+            else:
+                yield Wait(cat.times.look)
+            continue
+        if entry is not None:
+            yield from present(cat)  # to be told that it exists is an acknowledgement too
+            if explicit:
+                raise _exists(name)
+            return entry
+        number = yield from _intend(cat, tenant, name, plan, directory.next)
+        if number is None:
+            continue
+        opened = yield from finish_creating(cat, tenant, name, number)
+        if opened is not None:
+            yield from present(cat)
+            return opened
+    raise Failed(f"[{name}] could not be created: others change it all the time")
+
+
+def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[Entry | None]:
+    """From the intention to the open entry; also for an intention that somebody else left. None: it was withdrawn, or is gone."""
+    meta = yield from cat.store.get(Index, names.index_id(tenant, number))
+    if meta is None:
+        yield from _withdraw(cat, tenant, name, number)
+        return None
+    try:
+        physical = yield from _ensure_pool(cat, meta.doc)
+    except Refusal:
+        yield from _withdraw(cat, tenant, name, number)
+        raise
+
+    def opening(directory: Directory) -> None:
+        entry = directory.indices.get(name)
+        if entry is None or entry.n != number or entry.state != CREATING:
+            raise NoChange
+        directory.indices[name] = replace(entry, physical=physical, state=OPEN, by=None)
+
+    stored = yield from change_directory(cat, tenant, opening)
+    entry = stored.doc.indices.get(name) if stored is not None else None
+    return entry if entry is not None and entry.n == number else None
+
+
+def _intend(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, first: int) -> Steps[int | None]:
+    """Write the index document under the next free number, and the intention. None: somebody was faster."""
+    number = first
+    while True:
+        family = pools.family(plan, tenant, name, number)
+        fields = first_fields(plan.mapping.get("properties", {})) if plan.layout == "shared" else {}
+        reason = pools.reason_for_one(plan)
+        doc = Index(tenant, name, number, plan.layout, family, plan.mapping, plan.settings, reason, fields)
+        try:
+            meta = yield from cat.store.create(names.index_id(tenant, number), doc)
+            break
+        except Conflict:
+            number += 1  # somebody else's creation under way, or what one left: numbers are plenty
+    mine = Entry(number, plan.layout, family, by=cat.uuid)
+
+    def intend(directory: Directory) -> None:
+        taken = name in directory.indices or name in directory.aliases
+        if taken or directory.next > number:
+            raise NoChange
+        directory.next = number + 1
+        directory.indices[name] = mine
+
+    stored = yield from change_directory(cat, tenant, intend)
+    if stored is not None and stored.doc.indices.get(name) == mine:
+        return number
+    if stored is None or not stored.doc.knows(number):
+        yield from cat.store.remove(meta)
+    return None
+
+
+def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
+    """The physical index that takes a new entry of this family, made if need be."""
+    plan = pools.Plan(meta.layout, meta.mapping, meta.settings)
+
+    def choose(pool: Pool) -> None:
+        if pool.newest_open() is not None:
+            raise NoChange
+        pools.open_generation(pool)
+
+    stored = yield from change(cat, Pool, names.pool_id(meta.family), choose, lambda: pools.new_pool(plan, meta.family))
+    generation = stored.doc.newest_open() if stored is not None else None
+    if stored is None or generation is None:
+        raise Failed("a pool has no open generation")
+    physical = generation.physical
+    if not (yield from cat.store.exists(physical)):
+        if meta.layout == "shared":
+            explicit = {physical_path(path): d for path, d in flatten(stored.doc.mapping.get("properties", {})).items()}
+            try:
+                yield from cat.store.create(names.claims_id(physical), Claims(physical, explicit))
+            except Conflict:
+                pass  # made by whoever makes the same pool with us
+        yield from cat.store.create_index(physical, pools.body(stored.doc, meta.layout, cat.caps))
+    return physical
+
+
+def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None]:
+    """Take an intention back. No document was ever written under its number, so there is no tombstone."""
+
+    def drop(directory: Directory) -> None:
+        entry = directory.indices.get(name)
+        if entry is None or entry.n != number or entry.state != CREATING:
+            raise NoChange
+        del directory.indices[name]
+
+    yield from change_directory(cat, tenant, drop)
+    meta = yield from cat.store.get(Index, names.index_id(tenant, number))
+    if meta is not None:
+        stored = yield from read_directory(cat, tenant)
+        if stored is None or not stored.doc.knows(number):
+            yield from cat.store.remove(meta)
+
+
+def _exists(name: str) -> Refusal:
+    extra = {"index_uuid": "_na_", "index": name}
+    return Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", **extra)

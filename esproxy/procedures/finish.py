@@ -1,0 +1,38 @@
+"""Finish what others began and left: creations, and changes between their two phases.
+
+Nothing depends on who finishes. An intention counts as left when its member is not there, or after two leases on our own clock.
+"""
+
+from __future__ import annotations
+
+from esproxy.catalogue import names
+from esproxy.catalogue.change import change_directory, followed, read_directory
+from esproxy.catalogue.context import Catalogue
+from esproxy.catalogue.documents import CLOSED, CREATING, GONE, Directory
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal
+from esproxy.procedures.alias import finish_aliases
+from esproxy.procedures.create import finish_creating
+from esproxy.procedures.delete import retire
+from esproxy.procedures.state import shut
+
+
+def finish(cat: Catalogue, tenant: str) -> Steps[None]:
+    stored = yield from read_directory(cat, tenant)
+    if stored is None:
+        return
+    entries = stored.doc.indices.items()
+    for name, entry in entries:
+        if entry.state == CREATING and cat.abandoned(entry.by, (tenant, entry.n, CREATING)):
+            try:
+                yield from finish_creating(cat, tenant, name, entry.n)
+            except Refusal:
+                pass  # the node refuses this index; the intention was withdrawn, and its creator is told so or is gone
+    left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then))]
+    if left:
+        yield from followed(cat, stored.seq_no)
+        for then, effect in ((GONE, retire), (CLOSED, shut)):
+            numbers = {name: e.n for name, e in left if e.then == then}
+            if numbers:
+                yield from change_directory(cat, tenant, effect(numbers))
+    yield from finish_aliases(cat, tenant)
