@@ -99,10 +99,12 @@ class Route:
 
 
 def _with_index(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]]) -> tuple[str, ...] | None:
-    """The form that says with ``{index}`` what ``template`` says of all indices."""
+    """The form that says with ``{index}`` what ``template`` says of all indices; of several the one most alike."""
     if "{index}" in template:
         return None
-    return next(other for _, other in templates if sorted(other) == sorted((*template, "{index}")))
+    wanted = {"{index}", *(part for part in template if part[0] == "{")}
+    forms = [other for _, other in templates if {part for part in other if part[0] == "{"} == wanted]
+    return max(forms, key=lambda other: len(set(other) & set(template)))
 
 
 @dataclass(slots=True)
