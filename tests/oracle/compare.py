@@ -51,6 +51,8 @@ def compare(scenario: str, direct: Played, proxied: Played, rows: list[Deviation
             return _refused(scenario, call, proxied, named[0])
         everywhere += named
     left, right = normalise(direct.answer, call), normalise(proxied.answer, call)
+    for row in everywhere:
+        _same_order(row, left.body, right.body)
     parts = {
         "status": (left.status, right.status),
         "headers": (left.headers, right.headers),
@@ -74,11 +76,24 @@ def _refused(scenario: str, call: str, proxied: Played, row: Deviation) -> list[
     return [Difference(scenario, call, "status", f"refused with {row.refused} ({row.name})", (answer.status, answer.body))]
 
 
+def _same_order(row: Deviation, one: Any, two: Any) -> None:
+    """Lists whose order a row lets differ are put in one order, on both sides."""
+    for pattern, text in row.masks:
+        if text.startswith("unordered:"):
+            for side in (one, two):
+                for step in pattern.split("/")[1:]:
+                    side = side.get(step) if isinstance(side, dict) else None
+                if isinstance(side, list):
+                    side.sort(key=lambda item: str(item.get(text.partition(":")[2])))
+
+
 def _allows(row: Deviation, path: tuple[str, ...], ours: Any, theirs: Any) -> bool:
     for pattern, text in row.masks:
         if matches(pattern, path):
             if not text:
                 return True
+            if text.startswith("unordered:"):
+                continue
             if isinstance(ours, str) and isinstance(theirs, str) and re.sub(text, "<>", ours) == re.sub(text, "<>", theirs):
                 return True
     return False
