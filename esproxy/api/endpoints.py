@@ -40,8 +40,54 @@ QUERY = {
     ("*", "h"): Kind.COPY,  # columns of a cat table
 }
 
-# Parameters that nodes accept beside the defined ones: endpoint → names. Tried on running nodes.
-EXTRA: dict[str, dict[str, Kind]] = {"*": {}}
+# Parameters that nodes accept beside the defined ones, tried on running nodes: endpoint or "*" → name → kind.
+# Not here, though accepted: path parameters in the query string (index, id, name, scroll_id), which would name things twice.
+
+
+def _copied(*names: str) -> dict[str, Kind]:
+    return dict.fromkeys(names, Kind.COPY)
+
+
+_EXPRESSION_OPTIONS = _copied("allow_no_indices", "ignore_unavailable")
+_LUCENE = _copied("analyze_wildcard", "analyzer", "default_operator", "lenient") | {"q": Kind.LUCENE, "df": Kind.FIELD}
+# By-query calls take the parameters of the search that feeds them.
+_SEARCH = (
+    _copied(
+        "allow_partial_search_results", "batched_reduce_size", "ccs_minimize_roundtrips", "explain", "force_synthetic_source",
+        "include_named_queries_score", "max_concurrent_shard_requests", "pre_filter_shard_size", "rest_total_hits_as_int", "seq_no_primary_term",
+        "size", "track_scores", "track_total_hits", "_source_exclude_vectors",
+    )
+    | dict.fromkeys(("_source_excludes", "_source_includes", "docvalue_fields", "stored_fields"), Kind.FIELD)
+    | {"_source": Kind.SOURCE}
+)  # fmt: skip
+
+EXTRA: dict[str, dict[str, Kind]] = {
+    "*": _copied("format"),
+    "cat.count": _LUCENE,
+    "cat.health": _copied("master_timeout"),
+    "cat.indices": _EXPRESSION_OPTIONS | _copied("local"),
+    "cluster.health": _EXPRESSION_OPTIONS,
+    "create": _copied("if_primary_term", "if_seq_no", "op_type"),
+    "delete_by_query": _SEARCH,
+    "exists": _copied("_source_exclude_vectors", "force_synthetic_source"),
+    "exists_source": _copied("_source_exclude_vectors"),
+    "explain": _copied("_source_exclude_vectors"),
+    "get_source": _copied("_source_exclude_vectors"),
+    "indices.exists": _copied("features", "master_timeout"),
+    "mget": _copied("_source_exclude_vectors"),
+    "open_point_in_time": _copied("allow_no_indices"),
+    "update": _copied("_source_exclude_vectors", "doc_as_upsert", "version", "version_type"),
+    "update_by_query": _SEARCH,
+}
+# Wherever there is an expression, the oldest of its options is accepted too.
+WITH_EXPRESSION = _copied("ignore_throttled")
+
+# URL forms that nodes have and the definitions do not.
+URLS: dict[str, list[tuple[tuple[str, ...], str]]] = {
+    "indices.get_mapping": [(("GET",), "/_mappings"), (("GET",), "/{index}/_mappings")],
+    "indices.put_mapping": [(("PUT", "POST"), "/{index}/_mappings")],
+    "indices.get_alias": [(("GET",), "/_aliases")],
+}
 
 # A body in the query string. Nodes read it where there is no body; two places for one thing is how filters are passed by.
 NO_BODY_IN_URL = "a body is sent as a body, not in the parameters [source] and [source_content_type]"

@@ -85,9 +85,11 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     name = endpoint.name
     framing = endpoints.FRAMING.get(name)
     query = {key: _parameter(name, key, term, endpoints.QUERY, builder) for key, term in endpoint.query.items()}
-    query |= endpoints.EXTRA.get(name, {}) | endpoints.EXTRA["*"]
-    if engine == "opensearch":
-        query |= opensearch.EXTRA.get(name, {}) | opensearch.EXTRA["*"]
+    path = {key: _parameter(name, key, term, endpoints.PATH, builder) for key, term in endpoint.path.items()}
+    query |= endpoints.EXTRA["*"] | endpoints.EXTRA.get(name, {})
+    query |= opensearch.extra(name, query) if engine == "opensearch" else {}
+    if path.get("index") is Kind.EXPR:
+        query |= endpoints.WITH_EXPRESSION
     refuse: dict[str, str] = {}
     if endpoint.request is not None:
         refuse = dict(endpoints.REFUSED_WITH_BODY)
@@ -100,8 +102,8 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     if endpoint.response is not None:
         response = builder.root(_answer(endpoint, builder), answer=True, path=f"{name} answer")
     return {
-        "urls": [[list(methods), path] for methods, path in endpoint.urls],
-        "path": {key: _parameter(name, key, term, endpoints.PATH, builder) for key, term in endpoint.path.items()},
+        "urls": [[list(methods), url] for methods, url in (*endpoint.urls, *endpoints.URLS.get(name, ()))],
+        "path": path,
         "query": dict(sorted(query.items())),
         "refuse": refuse,
         "framing": framing,

@@ -277,19 +277,21 @@ class Builder:
             for tag, member in tagged.items():
                 draft.tags.setdefault(tag, set()).update(member)
             draft.key_kind = Kind.TAGGED
-            draft.rest |= {Leaf(Kind.OPAQUE)} if not draft.rest else set()
+            draft.rest |= self._untagged(other.value)
             return
         kinds = {self._kind({m for m in self._resolved(other.key, f"{path} keys") if isinstance(m, Leaf)})[0]}
-        if draft.key_kind is Kind.TAGGED:
-            draft.rest -= {Leaf(Kind.OPAQUE)}
-        elif draft.key_kind is not None:
-            kinds |= {draft.key_kind}
         if draft.key_kind is not Kind.TAGGED:
+            kinds |= {draft.key_kind} if draft.key_kind is not None else set()
             kinds -= {Kind.COPY} if len(kinds) > 1 else set()
             if len(kinds) > 1:
                 self.errors.append(f"{path}: its keys are {sorted(k.name for k in kinds)} at once")
             draft.key_kind = min(kinds)
         draft.rest |= self._resolved(other.value, f"{path}.*")
+
+    def _untagged(self, term: Term) -> Members:
+        assert isinstance(term, Ref)
+        untagged = self.schema.types[term.name].untagged
+        return self.members(untagged) if untagged else frozenset({Leaf(Kind.OPAQUE)})
 
     def _tagged(self, term: Term) -> dict[str, Members] | None:
         """For a union whose members are told by typed_keys: tag → members."""

@@ -11,7 +11,7 @@ values whose meaning depends on the field, languages and texts, syntax that only
 from __future__ import annotations
 
 from esproxy.api.kinds import Kind
-from esproxy.api.patch import Also, Alias, Ensure, Gone, Is, Keys, New, Noted, Others, QueryRoot, Root, Row, Sole, Variant
+from esproxy.api.patch import Alias, Also, Ensure, Is, Keys, Member, New, Noted, Others, QueryRoot, Root, Row, Sole, Untagged, Variant
 from esproxy.api.schema import ANY, SCALAR, Dict, Items, Leaf, Ref, Union, Var
 
 INDEX, EXPR, ALIAS = Leaf(Kind.INDEX), Leaf(Kind.EXPR), Leaf(Kind.ALIAS)
@@ -24,6 +24,7 @@ AGG = "_types.aggregations:"
 SEARCH = "_global.search._types:"
 QUERY = Ref(DSL + "QueryContainer")
 ERROR_CAUSE = Ref("_types:ErrorCause")
+SHARDS = Ref("_types:ShardStatistics")
 
 # Named types that are a kind wherever they stand.
 LABELS = {
@@ -234,41 +235,34 @@ ROOT_ROWS: list[Row] = [
 # A query on _index compares names of indices, one on _id ids. _routing stays a field like others: in a pool the client's
 # routing is in a field of another name, so the key is what changes and the value stays.
 
-_PATTERN_ON_INDEX = Leaf(Kind.REFUSE, "names of indices can be compared by term, terms, prefix, wildcard and match, not by this query")
-# query → (its type, the properties that hold what is compared, what that is on _index, and on _id)
+# Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix, span_term; on _id also prefix and wildcard) are
+# left to the node's own refusal.
+
+# query → (its type, the properties that hold what is compared, the fields that know it)
 _BY_FIELD = {
-    "term": ("TermQuery", ("value",), EXPR, ID),
-    "wildcard": ("WildcardQuery", ("value", "wildcard"), EXPR, ID),
-    "prefix": ("PrefixQuery", ("value",), INDEX, ID),
-    "match": ("MatchQuery", ("query",), EXPR, ID),
-    "match_phrase": ("MatchPhraseQuery", ("query",), EXPR, ID),
-    "match_phrase_prefix": ("MatchPhrasePrefixQuery", ("query",), INDEX, ID),
-    "match_bool_prefix": ("MatchBoolPrefixQuery", ("query",), INDEX, ID),
-    "common": ("CommonTermsQuery", ("query",), EXPR, ID),
-    "terms_set": ("TermsSetQuery", ("terms",), EXPR, ID),
-    "span_term": ("SpanTermQuery", ("value",), EXPR, ID),
-    "regexp": ("RegexpQuery", ("value",), _PATTERN_ON_INDEX, ID),
-    "fuzzy": ("FuzzyQuery", ("value",), _PATTERN_ON_INDEX, ID),
+    "term": ("TermQuery", ("value",), {"_index": EXPR, "_id": ID}),
+    "wildcard": ("WildcardQuery", ("value", "wildcard"), {"_index": EXPR}),
+    "prefix": ("PrefixQuery", ("value",), {"_index": INDEX}),
+    "match": ("MatchQuery", ("query",), {"_index": EXPR, "_id": ID}),
+    "match_phrase": ("MatchPhraseQuery", ("query",), {"_index": EXPR, "_id": ID}),
+    "match_bool_prefix": ("MatchBoolPrefixQuery", ("query",), {"_index": EXPR, "_id": ID}),
+    "common": ("CommonTermsQuery", ("query",), {"_index": EXPR, "_id": ID}),
+    "terms_set": ("TermsSetQuery", ("terms",), {"_index": EXPR, "_id": ID}),
 }
 
 
 def _by_field() -> list[Row]:
     rows: list[Row] = []
-    for query, (name, properties, on_index, on_id) in _BY_FIELD.items():
+    for query, (name, properties, fields) in _BY_FIELD.items():
         why = f"what {query} compares _index and _id with are names of indices and ids"
-        for field, term in (("_index", on_index), ("_id", on_id)):
+        for field, term in fields.items():
             rows.append(Variant(f"esproxy:{name}On{field}", DSL + name, dict.fromkeys(properties, term), why))
-        fields = {field: Ref(f"esproxy:{name}On{field}") for field in ("_index", "_id")}
-        rows.append(New(f"esproxy:{name}ByField", fields, why, other=Dict(FIELD, Ref(DSL + name))))
-        rows += [Is(DSL + at, query, Ref(f"esproxy:{name}ByField"), why) for at in _places(query)]
+        known = {field: Ref(f"esproxy:{name}On{field}") for field in fields}
+        rows.append(New(f"esproxy:{name}ByField", known, why, other=Dict(FIELD, Ref(DSL + name))))
+        rows.append(Is(DSL + "QueryContainer", query, Ref(f"esproxy:{name}ByField"), why))
     return rows
 
 
-def _places(query: str) -> tuple[str, ...]:
-    return ("QueryContainer", "SpanQuery") if query == "span_term" else ("QueryContainer",)
-
-
-_RANGE = ("gt", "gte", "lt", "lte", "from", "to")
 BY_FIELD: list[Row] = [
     *_by_field(),
     Also(DSL + "TermsQuery", {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup")))}, "names of indices and ids; names in a looked-up document are the client's and would not match"),
@@ -313,13 +307,46 @@ LANGUAGES: list[Row] = [
 
 # --- syntax that parsers take and the definitions do not know --------------------------------------------------
 
+
+def _also(type_: str, *names: str, why: str = "found by trying it on running nodes") -> Also:
+    return Also(type_, dict.fromkeys(names, SCALAR), why)
+
+
+_KQL = {"query": KQL, "default_field": FIELD, **dict.fromkeys(("case_insensitive", "time_zone", "boost", "_name"), SCALAR)}
+
 SYNTAX: list[Row] = [
-    Also(DSL + "BoolQuery", {"adjust_pure_negative": SCALAR}, "written by clients' query builders"),
-    Also(DSL + "RangeQueryBase", {"include_lower": SCALAR, "include_upper": SCALAR}, "what a node's own builders write"),
-    New("esproxy:KqlQuery", {"query": KQL, "case_insensitive": SCALAR, "time_zone": SCALAR, "default_field": FIELD, "boost": SCALAR, "_name": SCALAR}, "kql is not in the definitions"),
-    Also(DSL + "QueryContainer", {"kql": Ref("esproxy:KqlQuery")}, "kql is not in the definitions"),
+    # queries
+    _also(DSL + "BoolQuery", "adjust_pure_negative", why="written by clients' query builders"),
+    _also(DSL + "RangeQueryBase", "include_lower", "include_upper", why="what older nodes' own builders write, with from and to"),
+    _also(DSL + "RegexpQuery", "flags_value"),
+    New("esproxy:KqlQuery", _KQL, "kql is not in the definitions"),
+    Also(
+        DSL + "QueryContainer",
+        {"kql": Ref("esproxy:KqlQuery"), "field_masking_span": Ref(DSL + "SpanFieldMaskingQuery")},
+        "not in the definitions; the older name",
+    ),
+    Also(DSL + "SpanQuery", {"field_masking_span": Ref(DSL + "SpanFieldMaskingQuery")}, "the older name"),
+    Also("_types:SpecifiedDocument", {"_index": INDEX, "_id": ID}, "the names that the node's own parser knows"),
+    # aggregations
+    _also(AGG + "MetricAggregationBase", "value_type", why="common to what reads values of fields"),
+    _also(AGG + "MultiTermLookup", "value_type", why="common to what reads values of fields"),
+    _also(AGG + "IpRangeAggregation", "keyed"),
+    _also(AGG + "GeoDistanceAggregation", "keyed"),
+    _also(AGG + "DerivativeAggregation", "unit"),
+    # other parts of a search
+    _also(SEARCH + "SuggestFuzziness", "max_determinized_states"),
+    _also("_types.mapping:RuntimeField", "on_script_error"),
+    # documents
+    Also("_global.bulk:UpdateOperation", {"_source": Ref(SEARCH + "SourceConfig")}, "as in an update"),
+    _also("_global.bulk:WriteOperation", "op_type", "list_executed_pipelines", "require_data_stream", why="as in a request for one document"),
+    # indices
     Also("indices.put_alias:Request", {"index": EXPR, "alias": ALIAS}, "taken in the body too"),
 ]
+
+# --- forms ------------------------------------------------------------------------------------------------------
+
+_SINGLE_BUCKET = Ref(AGG + "SingleBucketAggregateBase")
+_ANY_BUCKET = Ref(AGG + "MultiBucketBase")
 
 FORMS: list[Row] = [
     Alias("_types:FieldValue", SCALAR, "8.19 says any JSON, parsers take scalars"),
@@ -329,6 +356,15 @@ FORMS: list[Row] = [
         "keyed or not, buckets are buckets; only in requests does it matter which (FiltersAggregation)",
     ),
     Is(AGG + "FiltersAggregation", "filters", Union((Dict(SCALAR, QUERY), Items(QUERY))), "named or anonymous"),
+    New("esproxy:RandomSampler", {"seed": SCALAR, "probability": SCALAR}, "an aggregate without a definition", parent=_SINGLE_BUCKET, tag="random_sampler"),
+    Member(AGG + "Aggregate", Ref("esproxy:RandomSampler"), "an aggregate without a definition"),
+    New(
+        "esproxy:AnyAggregate",
+        {"meta": ANY, "doc_count": SCALAR, "buckets": Ref(AGG + "Buckets", (_ANY_BUCKET,)), "hits": Ref(SEARCH + "HitsMetadata")},
+        "an aggregate whose tag nobody knows is restored as far as it looks like one",
+        parent=_SINGLE_BUCKET,
+    ),
+    Untagged(AGG + "Aggregate", Ref("esproxy:AnyAggregate"), "tags of plug-ins and later versions"),
 ]
 
 # --- errors -----------------------------------------------------------------------------------------------------

@@ -95,6 +95,7 @@ class New:
     shortcut: str | None = None
     tag: str | None = None
     alias: Term | None = None
+    parent: Ref | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,15 @@ class Sole:
 
 
 @dataclass(frozen=True, slots=True)
+class Untagged:
+    """What a member of a tagged union is when its tag is none that we know."""
+
+    type: str
+    term: Ref
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """The union has one more member."""
 
@@ -142,7 +152,7 @@ class Member:
     why: str
 
 
-Row = AnyOf[Is, Keys, Also, Gone, QueryRoot, Ensure, Noted, New, Variant, Alias, Others, Sole, Member]
+Row = AnyOf[Is, Keys, Also, Gone, QueryRoot, Ensure, Noted, New, Variant, Alias, Others, Sole, Untagged, Member]
 
 
 def apply(schema: Schema, rows: Sequence[Row]) -> None:
@@ -198,6 +208,10 @@ def _apply(schema: Schema, row: Row) -> None:
         type_.other = row.other
     elif isinstance(row, Sole):
         type_.sole = True
+    elif isinstance(row, Untagged):
+        if not type_.tagged:
+            raise PatchError("has no tags")
+        type_.untagged = row.term
     else:
         if not isinstance(type_.alias, Union) or row.term in type_.alias.items:
             raise PatchError("is no union, or has that member already")
@@ -209,6 +223,7 @@ def _make(schema: Schema, row: New | Variant) -> None:
         raise PatchError("exists already")
     if isinstance(row, New):
         made = TypeDef(row.type, properties=dict(row.properties), other=row.other, shortcut=row.shortcut, tag=row.tag, alias=row.alias)
+        made.parents = (row.parent,) if row.parent else ()
     else:
         if row.of not in schema.types:
             raise PatchError(f"no such type: {row.of}")

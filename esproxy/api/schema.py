@@ -79,7 +79,7 @@ ANY = Leaf(Kind.OPAQUE)
 @dataclass(slots=True)
 class TypeDef:
     """A named type. ``other``: keys beyond the properties. ``tags``: for unions whose member is named by the tag that
-    ``typed_keys`` puts in front of a key. ``sole``: its keys are its own, even beside a member that takes any key. ``mark``,
+    ``typed_keys`` puts in front of a key, ``untagged`` what it is under an unknown tag. ``sole``: its keys are its own, even beside a member that takes any key. ``mark``,
     ``ensure``, ``unless``, ``sole`` are set by overrides."""
 
     name: str
@@ -91,6 +91,7 @@ class TypeDef:
     alias: Term | None = None
     shortcut: str | None = None
     tagged: bool = False
+    untagged: Ref | None = None
     tag: str | None = None
     sole: bool = False
     mark: str | None = None
