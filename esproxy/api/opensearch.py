@@ -73,6 +73,11 @@ QUERIES: list[Row] = [
         },
         _OWN,
     ),
+    *(
+        Also(DSL + name, {"_name": SCALAR}, "functions have names")
+        for name in ("RandomScoreFunction", "FieldValueFactorScoreFunction", "ScriptScoreFunction", "DecayFunctionBase")
+    ),
+    Also(DSL + "SimpleQueryStringQuery", _scalars("locale", "all_fields", "lowercase_expanded_terms"), "removed from Elasticsearch"),
     Also(DSL + "TermsQuery", {"value_type": SCALAR}, "a bitmap of numbers"),
     Also(DSL + "TermsLookup", {"store": SCALAR, "query": QUERY}, "a stored field; terms from the hits of a query"),
     QueryRoot(DSL + "TermsLookup", "query", "selects the documents whose values are looked up"),
@@ -81,8 +86,9 @@ QUERIES: list[Row] = [
     Also(DSL + "IntervalsWildcard", {"max_expansions": SCALAR}, _OWN),
 ]
 
+_SORTS = ("_types:FieldSort", "_types:GeoDistanceSort", "_types:ScriptSort")
 BODIES: list[Row] = [
-    *(Gone(type_, ("knn", "rank", "retriever"), "Elasticsearch only") for type_ in (_REQUEST, _BODY)),
+    *(Gone(type_, ("knn", "rank", "retriever", "sub_searches"), "Elasticsearch only") for type_ in (_REQUEST, _BODY)),
     *(
         Also(
             type_,
@@ -98,9 +104,13 @@ BODIES: list[Row] = [
     ),
     *(Ensure(type_, ("query",), "no query is every document") for type_ in (_REQUEST, _BODY)),
     Also(SEARCH + "HighlightBase", {"max_analyzer_offset": SCALAR, "max_analyzed_offset_field": SCALAR}, "an older name"),
+    Also(AGG + "MultiTermLookup", _scalars("include", "exclude"), _OWN),
     Also(AGG + "AdjacencyMatrixAggregation", {"show_only_intersecting": SCALAR}, _OWN),
     Also(AGG + "CompositeDateHistogramAggregation", {"interval": SCALAR}, "removed from Elasticsearch"),
     Also("indices.put_alias:Request", {"is_hidden": SCALAR}, _OWN),
+    # sorts
+    *(Also(type_, {"nested_path": FIELD, "nested_filter": QUERY}, "what was there before [nested]") for type_ in _SORTS),
+    Also("_global.msearch:MultisearchHeader", {"cancel_after_time_interval": SCALAR}, _OWN),
     # mappings
     Also("_types.mapping:TypeMapping", {"derived": Ref("esproxy:DerivedFields"), "composite": ANY}, _OWN),
     Also("indices.put_mapping:Request", {"derived": Ref("esproxy:DerivedFields")}, _OWN),

@@ -158,6 +158,7 @@ NAMES: list[Row] = [
     Is("indices.update_aliases:RemoveAction", "index", EXPR, "patterns are taken"),
     Is("indices.update_aliases:RemoveIndexAction", "index", EXPR, "patterns are taken"),
     Is("_types:LookupQueryVectorBuilder", "routing", ROUTING, _PLAIN_STRING),
+    *(Is("indices._types:AliasDefinition", prop, ROUTING, _PLAIN_STRING) for prop in ("routing", "index_routing", "search_routing")),
     Is(SEARCH + "Hit", "_routing", ROUTING, _PLAIN_STRING),
     Is("_global.get:GetResult", "_routing", ROUTING, _PLAIN_STRING),
     Is("_global.bulk:WriteOperation", "pipeline", PIPELINE, _PLAIN_STRING),
@@ -215,8 +216,8 @@ ROOT_ROWS: list[Row] = [
         )
     ),
     Is(SEARCH + "PhraseSuggestCollateQuery", "source", Union((SCRIPT, Root(QUERY))), "run for each suggestion; a template when it is text"),
-    Ensure("_global.search:Request", ("query",), "no query is every document; with knn or a retriever it is none", ("knn", "retriever")),
-    Ensure(SEARCH + "SearchRequestBody", ("query",), "as in a search", ("knn", "retriever")),
+    Ensure("_global.search:Request", ("query",), "no query is every document; with knn or a retriever it is none", ("knn", "retriever", "sub_searches")),
+    Ensure(SEARCH + "SearchRequestBody", ("query",), "as in a search", ("knn", "retriever", "sub_searches")),
     Ensure("_global.count:Request", ("query",), "no query is every document"),
     # delete_by_query is not here: nodes refuse it without a query, and one that we add would delete everything.
     Ensure("_global.update_by_query:Request", ("query",), "no query is every document"),
@@ -314,6 +315,12 @@ def _also(type_: str, *names: str, why: str = "found by trying it on running nod
 
 _KQL = {"query": KQL, "default_field": FIELD, **dict.fromkeys(("case_insensitive", "time_zone", "boost", "_name"), SCALAR)}
 
+_VALUES = "one parser reads what all aggregations over values of fields have in common"
+_SCRIPT = Ref("_types:Script")
+_SUB_SEARCHES = {"sub_searches": Ref("esproxy:SubSearch")}
+_SOURCE_OF_HITS = {"_source": Ref(SEARCH + "SourceConfig"), "fields": Ref(DSL + "FieldAndFormat"), "runtime_mappings": Ref("_types.mapping:RuntimeFields")}
+_SCALARS_OF_SEARCH = dict.fromkeys(("size", "explain", "stats", "timeout"), SCALAR)
+
 SYNTAX: list[Row] = [
     # queries
     _also(DSL + "BoolQuery", "adjust_pure_negative", why="written by clients' query builders"),
@@ -328,19 +335,46 @@ SYNTAX: list[Row] = [
     Also(DSL + "SpanQuery", {"field_masking_span": Ref(DSL + "SpanFieldMaskingQuery")}, "the older name"),
     Also("_types:SpecifiedDocument", {"_index": INDEX, "_id": ID}, "the names that the node's own parser knows"),
     # aggregations
-    _also(AGG + "MetricAggregationBase", "value_type", why="common to what reads values of fields"),
-    _also(AGG + "MultiTermLookup", "value_type", why="common to what reads values of fields"),
+    _also(AGG + "MetricAggregationBase", "value_type", why=_VALUES),
+    _also(AGG + "MultiTermLookup", "value_type", why=_VALUES),
+    _also(AGG + "MatrixAggregation", "format", why=_VALUES),
+    _also(AGG + "VariableWidthHistogramAggregation", "value_type", "format", "missing", why=_VALUES),
+    Also(AGG + "BucketAggregationBase", {"script": _SCRIPT, **dict.fromkeys(("value_type", "format", "missing"), SCALAR)}, _VALUES),
+    _also(AGG + "IpRangeAggregationRange", "key"),
+    _also(AGG + "PercentilesBucketAggregation", "keyed"),
     _also(AGG + "IpRangeAggregation", "keyed"),
     _also(AGG + "GeoDistanceAggregation", "keyed"),
     _also(AGG + "DerivativeAggregation", "unit"),
     # other parts of a search
     _also(SEARCH + "SuggestFuzziness", "max_determinized_states"),
     _also("_types.mapping:RuntimeField", "on_script_error"),
-    # documents
-    Also("_global.bulk:UpdateOperation", {"_source": Ref(SEARCH + "SourceConfig")}, "as in an update"),
-    _also("_global.bulk:WriteOperation", "op_type", "list_executed_pipelines", "require_data_stream", why="as in a request for one document"),
+    _also("_types.mapping:RuntimeField", "meta"),
+    Is("_types:SortOptions", "_doc", Ref("_types:FieldSort"), "takes what a sort by field takes"),
+    New("esproxy:SubSearch", {"query": Root(QUERY)}, "queries whose hits are ranked together"),
+    Also("_global.search:Request", _SUB_SEARCHES, "queries whose hits are ranked together"),
+    Also(SEARCH + "SearchRequestBody", _SUB_SEARCHES, "queries whose hits are ranked together"),
+    Also(
+        "_global.bulk:OperationBase",
+        {
+            "_source": Ref(SEARCH + "SourceConfig"),
+            "pipeline": PIPELINE,
+            "dynamic_templates": Dict(FIELD, SCALAR),
+            **dict.fromkeys(("op_type", "retry_on_conflict", "require_alias", "require_data_stream", "list_executed_pipelines"), SCALAR),
+        },
+        "one parser reads the metadata of all four actions",
+    ),
+    Also("_global.msearch:MultisearchHeader", {"indices": EXPR, "requestCache": SCALAR}, "older spellings"),
+    Also("_global.delete_by_query:Request", {"conflicts": SCALAR, **_SOURCE_OF_HITS, **_SCALARS_OF_SEARCH}, "the search that feeds it"),
+    Also(
+        "_global.update_by_query:Request", {"sort": Ref("_types:Sort"), **_SOURCE_OF_HITS, **_SCALARS_OF_SEARCH}, "the search that feeds it"
+    ),
     # indices
     Also("indices.put_alias:Request", {"index": EXPR, "alias": ALIAS}, "taken in the body too"),
+    Also(
+        "indices.put_mapping:Request",
+        {"_data_stream_timestamp": Ref("_types.mapping:DataStreamTimestamp"), "_size": Ref("_types.mapping:SizeField"), "subobjects": SCALAR},
+        "as in the mappings of a new index",
+    ),
 ]
 
 # --- forms ------------------------------------------------------------------------------------------------------
@@ -392,10 +426,13 @@ ERRORS: list[Row] = [
     Others("_types:ErrorCause", Dict(UNKNOWN, Ref("esproxy:Quoting")), "anything else may quote names"),
     Is("_types:ErrorResponseBase", "error", Union((TEXT, ERROR_CAUSE)), "some errors are a text"),
     Sole("_types:ErrorResponseBase", "an index called error or status has another physical name"),
+    New("esproxy:AliasAction", {"type": SCALAR, "indices": EXPR, "aliases": ALIAS}, "what was done to which names"),
+    New("esproxy:ActionResult", {"action": Ref("esproxy:AliasAction"), "status": SCALAR, "error": ERROR_CAUSE}, "what came of one action"),
+    Also("_types:AcknowledgedResponseBase", {"errors": SCALAR, "action_results": Ref("esproxy:ActionResult")}, "answers of alias actions"),
     Also("_types:BulkIndexByScrollFailure", {"reason": ERROR_CAUSE, "shard": SCALAR, "node": SCALAR}, "failures of the search that feeds it"),
 ]
 
-ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *ROOT_ROWS, *SYNTAX, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS]
+ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS]
 
 # --- bodies that no endpoint names -----------------------------------------------------------------------------
 
