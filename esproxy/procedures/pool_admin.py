@@ -18,7 +18,7 @@ from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.fields import flatten, nest
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import EsproxyError, Refusal, json_headers, no_such_index, unknown_parameters
+from esproxy.errors import Refusal, json_headers, no_such_index
 from esproxy.exchange import Reply
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.procedures.alias import change_aliases
@@ -41,7 +41,7 @@ REFUSED_SETTINGS = ("default_pipeline", "final_pipeline", "search.default_pipeli
 
 
 def create_index(request: Pooled) -> Steps[Reply]:
-    plan, name = request.plan, request.plan.parts["index"]
+    plan, name = request.plan, request.parts["index"]
     _known_parameters(request)
     check_new_name(name, request.product)
     if request.pools.placement.layout(request.tenant, name) != "shared":
@@ -110,29 +110,18 @@ def flat_settings(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
 def delete_index(request: Pooled) -> Steps[Reply]:
     _known_parameters(request)
     options = Options.of({"expand_wildcards": "open,closed", **request.plan.query}, aliases=False)
-    found, _ = yield from request.resolved(request.plan.parts["index"], options)
+    found, _ = yield from request.resolved(request.parts["index"], options)
     if found.found:
         yield from delete(request.cat, request.tenant, list(found.found))
     request.sight.used.clear()  # what this rests on is what it has changed
     return answer(request, {"acknowledged": True})
 
 
-def exists(request: Pooled) -> Steps[Reply]:
-    _known_parameters(request)
-    try:
-        yield from request.some(request.plan.parts["index"])
-    except EsproxyError as error:
-        if error.status != 404:
-            raise
-        return Reply(404, json_headers(request.product), b"")
-    return Reply(200, json_headers(request.product), b"")
-
-
 def get_index(request: Pooled) -> Steps[Reply]:
     """Aliases, mapping and settings; also the endpoints that ask for one of them."""
     plan = request.plan
     _known_parameters(request)
-    targets = yield from request.some(plan.parts.get("index", "_all"))
+    targets = yield from request.some(request.parts.get("index", "_all"))
     wanted = _PARTS[plan.route.row.name]
     out: dict[str, Any] = {target.name: {} for target in targets}
     physical = ",".join(target.physical for target in targets)
@@ -153,11 +142,12 @@ def get_index(request: Pooled) -> Steps[Reply]:
             here["mappings"] = logical_mapping(target, mappings[target.physical]["mappings"])
         if "settings" in wanted:
             here |= {part: logical_settings(target, tree, part) for part, tree in settings[target.physical].items()}
-            here["settings"] = _named_settings(here["settings"], plan.parts.get("name"))
+            here["settings"] = _named_settings(here["settings"], request.parts.get("name"))
     return answer(request, out)
 
 
 _PARTS = {
+    "indices.exists": ("aliases", "mappings", "settings"),
     "indices.get": ("aliases", "mappings", "settings"),
     "indices.get_mapping": ("mappings",),
     "indices.get_settings": ("settings",),
@@ -240,7 +230,7 @@ def put_mapping(request: Pooled) -> Steps[Reply]:
     if set(tree) - {"properties"}:
         raise Refusal(f"only [properties] of a mapping can be changed for an index in a pool, not {sorted(set(tree) - {'properties'})}")
     wanted = flatten(tree.get("properties") or {})
-    for target in (yield from request.some(plan.parts["index"])):
+    for target in (yield from request.some(request.parts["index"])):
         for path, definition in wanted.items():
             known = target.index.fields.get(path)
             if known is not None and known.type.get("type", "object") != definition.get("type", "object"):
@@ -255,7 +245,7 @@ def put_mapping(request: Pooled) -> Steps[Reply]:
 def shards(request: Pooled) -> Steps[Reply]:
     """``refresh`` and ``flush``: of the whole pool."""
     plan = request.plan
-    targets = yield from request.some(plan.parts.get("index", "_all"))
+    targets = yield from request.some(request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)
     template = plan.route.with_index or plan.route.template
     expression = ",".join(target.physical for target in targets) or nothing(request)
@@ -269,10 +259,10 @@ def shards(request: Pooled) -> Steps[Reply]:
 def get_alias(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     _known_parameters(request)
-    targets = yield from request.some(plan.parts.get("index", "_all"))
+    targets = yield from request.some(request.parts.get("index", "_all"))
     directory = request.sight.directory
     assert directory is not None
-    named = plan.parts.get("name")
+    named = request.parts.get("name")
     patterns = [] if named in (None, "_all", "*") else str(named).split(",")
     out: dict[str, Any] = {}
     seen: set[str] = set()
@@ -285,8 +275,8 @@ def get_alias(request: Pooled) -> Steps[Reply]:
         if own or named is None:
             out[target.name] = {"aliases": own}
     absent = [name for name in patterns if "*" not in name and name not in seen]
-    if plan.head.method == "HEAD":
-        return Reply(404 if (absent or (named is not None and not seen)) else 200, json_headers(request.product), b"")
+    if plan.head.method == "HEAD" and named is not None and not seen:
+        return Reply(404, json_headers(request.product), b"")
     if absent:
         words = "alias" if len(absent) == 1 else "aliases"
         tree = {"error": f"{words} [{','.join(sorted(absent))}] missing", "status": 404, **out}
@@ -298,8 +288,8 @@ def put_alias(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     _known_parameters(request)
     properties = {key: value for key, value in _alias_body(request).items() if key not in ("index", "alias")}
-    found, _ = yield from request.resolved(plan.parts["index"], Options.of(plan.query, aliases=False))
-    alias = plan.parts["name"]
+    found, _ = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
+    alias = request.parts["name"]
     check_new_name(alias, request.product)
     _check_properties(properties)
     indices = list(found.found)
@@ -310,10 +300,10 @@ def put_alias(request: Pooled) -> Steps[Reply]:
 def delete_alias(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     _known_parameters(request)
-    found, directory = yield from request.resolved(plan.parts["index"], Options.of(plan.query, aliases=False))
-    actions = _removals(directory, list(found.found), plan.parts["name"].split(","))
+    found, directory = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
+    actions = _removals(directory, list(found.found), request.parts["name"].split(","))
     if not actions:
-        raise _alias_missing(plan.parts["name"])
+        raise _alias_missing(request.parts["name"])
     yield from _change(request, actions)
     return answer(request, {"acknowledged": True})
 
@@ -431,8 +421,6 @@ def _list(value: Any) -> list[str]:
 
 def answer(request: Pooled, tree: dict[str, Any]) -> Reply:
     plan = request.plan
-    if plan.head.method == "HEAD":
-        return Reply(200, json_headers(request.product), b"")
     return finish(plan, 200, json_headers(request.product), encode(plan, tree))
 
 
@@ -440,8 +428,5 @@ def _known_parameters(request: Pooled) -> None:
     """The parameters are ours to use; one that the node would refuse is refused."""
     plan = request.plan
     physical_query(plan, [], None)
-    unknown = [name for name in plan.query if name not in plan.endpoint.query and name != "format"]
-    if unknown:
-        raise unknown_parameters(plan.raw_path, unknown, plan.endpoint.query)
 
 

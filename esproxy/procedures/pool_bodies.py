@@ -82,7 +82,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
 def by_index(body: bytes) -> MetaFields:
     """Where the answer will hold names of indices. Names in the request at such places are not understood."""
     found = MetaFields.of_body(orjson.loads(body))
-    if found.inputs and found.rewrite_inputs(orjson.loads(body), "~") != orjson.loads(body):
+    if found.inputs and found.rewrite_inputs(orjson.loads(body), "~", lambda text, field: "~" + text) != orjson.loads(body):
         raise Refusal("values of the field [_index] in a sort or aggregation are not available for indices in a pool")
     return found
 

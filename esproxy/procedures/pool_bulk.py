@@ -94,7 +94,7 @@ def _records(request: Pooled) -> list[Record]:
     if not records:
         raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
     for record in records:
-        _read_meta(request.plan.parts.get("index"), record)
+        _read_meta(request.parts.get("index"), record)
     return records
 
 

@@ -71,7 +71,7 @@ def indices(request: Pooled) -> Steps[Reply]:
 
 
 def _some(request: Pooled, options: Options) -> Steps[list[Target]]:
-    return (yield from request.some(request.plan.parts.get("index", "_all"), options))
+    return (yield from request.some(request.parts.get("index", "_all"), options))
 
 
 def _restore(
@@ -152,10 +152,14 @@ def count(request: Pooled) -> Steps[Reply]:
     return Reply(200, text_headers(plan), cat.draw([row], list(row), header=query.get("v", "false") != "false"))
 
 
+def _health(answer: dict[str, Any]) -> dict[str, Any]:
+    return cluster.health(answer, answer)
+
+
 def health(request: Pooled) -> Steps[Reply]:
     """Of the physical indices of the tenant. A name that is not there is waited for, as on a node."""
     plan = request.plan
-    expression = plan.parts.get("index", "_all")
+    expression = request.parts.get("index", "_all")
     options = Options.of({"expand_wildcards": "all", **plan.query, "ignore_unavailable": "true"})
     found, directory = yield from request.resolved(expression, options)
     physical = []
@@ -168,4 +172,4 @@ def health(request: Pooled) -> Steps[Reply]:
     reply = node_reply(request, answer)
     if is_error(answer.status, answer.body):
         return reply
-    return Reply(reply.status, reply.headers, encode(plan, cluster.health(orjson.loads(reply.body))))
+    return Reply(reply.status, reply.headers, encode(plan, _health(orjson.loads(reply.body))))

@@ -41,7 +41,7 @@ FAMILIES: dict[str, Served] = {
     "update_by_query": Served(searches.by_query, True),
     "indices.create": Served(admin.create_index, True),
     "indices.delete": Served(admin.delete_index, True),
-    "indices.exists": Served(admin.exists),
+    "indices.exists": Served(admin.get_index),
     "indices.get": Served(admin.get_index),
     "indices.get_mapping": Served(admin.get_index),
     "indices.get_settings": Served(admin.get_index),

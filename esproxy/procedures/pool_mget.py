@@ -24,7 +24,7 @@ from esproxy.tenancy.target import UNFILTERED, Target
 def mget(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     assert plan.endpoint.request is not None
-    default = plan.parts.get("index")
+    default = request.parts.get("index")
     resolver = PoolResolver(plan, [])
     body, _ = walk(plan, plan.endpoint.request, request.body, resolver, UNFILTERED, request.pools.max_depth)
     tree = orjson.loads(body)

@@ -46,7 +46,7 @@ def by_query(request: Pooled) -> Steps[Reply]:
 
 def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply]:
     plan = request.plan
-    targets = yield from request.some(plan.parts.get("index", "_all"))
+    targets = yield from request.some(request.parts.get("index", "_all"))
     given = body_with_query(plan, request.body)
     if needs_query and "query" not in orjson.loads(given or b"{}"):
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
@@ -110,7 +110,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
         header = orjson.loads(line)
     named = header.pop("index", None)
     named = header.pop("indices", None) if named is None else named
-    expression = ",".join(map(str, named)) if isinstance(named, list) else named or plan.parts.get("index", "_all")
+    expression = ",".join(map(str, named)) if isinstance(named, list) else named or request.parts.get("index", "_all")
     if header.pop("routing", None) is not None:
         raise Refusal("a routing value is not available yet for an index in a pool")
     options = Options.of(plan.query | {key: str(header.pop(key)).lower() for key in _OPTIONS if key in header})

@@ -66,6 +66,9 @@ class Pooled:
         self.body = body
         self.media = media
         self.tenant = plan.owner().id
+        self.parts = dict(plan.parts)
+        if "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
+            self.parts["index"] = plan.query["index"]
         self.sight = Sight(pools.catalogue, self.tenant)
         self.fresh: dict[int, Index] = {}  # index documents read for this request
         self.targets: dict[str, Target] = {}  # physical name → target: all that the answer may speak of
@@ -269,10 +272,7 @@ def _behind(alias: str, directory: Directory, write: bool) -> str:
 
 def missing(name: str, product: bool) -> Refusal:
     """What a node says where exactly one index is named."""
-    error = no_such_index(name)
-    if not product:
-        error.extra = {**error.extra, "resource.type": "index_expression"}
-    return error
+    return no_such_index(name, single=not product)
 
 
 def check_new_name(name: str, product: bool) -> None:

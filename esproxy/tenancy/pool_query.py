@@ -26,7 +26,7 @@ DEFAULT_FIELD = {"df": "default_field"}
 def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | None) -> dict[str, str]:
     """What goes upstream, ``routing`` included. Raises Refusal."""
     known = plan.endpoint.query
-    unknown = [name for name in plan.query if name not in known and name != "format"]
+    unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
     if unknown:
         raise unknown_parameters(plan.raw_path, unknown, known)
     out: dict[str, str] = {}
@@ -35,9 +35,9 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
         if name == "filter_path":
             plan.filter_path = FilterPath(value)
         elif name == "format":
-            if value != "json":
+            if value in ("yaml", "cbor", "smile"):
                 raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
-        elif name in RESOLVED or kind is Kind.LUCENE or ("q" in known and name in QUERY_STRING):
+        elif name in RESOLVED or name in _in_path(plan) or kind is Kind.LUCENE or ("q" in known and name in QUERY_STRING):
             continue
         elif kind is Kind.ROUTING:
             raise own_routing()
@@ -60,6 +60,11 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
     if "routing" in known and targets:
         out["routing"] = ",".join(target.scope for target in targets)
     return out
+
+
+def _in_path(plan: Plan) -> tuple[str, ...]:
+    """The parameter that nodes read an expression from where the path has none."""
+    return ("index",) if plan.route.with_index is not None else ()
 
 
 def query_of_parameters(query: dict[str, str]) -> dict[str, Any] | None:

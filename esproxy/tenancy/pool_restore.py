@@ -101,7 +101,7 @@ def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     """The client's body. Raises Violation."""
     grammar = plan.cluster.engine.grammar
     failed = is_error(answer.status, answer.body)
-    state = plan.cluster.engine.tables.roots["error"] if failed else plan.endpoint.response
+    state = plan.cluster.engine.tables.roots["error"] if failed else plan.answer_state()
     if state is None:
         raise Failed("the node sent an answer where none was expected", status=502)
     reader.error = failed
@@ -119,7 +119,7 @@ def finish(plan: Plan, status: int, headers: Headers, body: bytes) -> Reply:
     """The reply, with the client's own ``filter_path`` applied."""
     if plan.filter_path is not None and not is_error(status, body):
         body = encode(plan, plan.filter_path.apply(orjson.loads(body)))
-    return Reply(status, headers, b"" if plan.head.method == "HEAD" else body)
+    return Reply(status, headers, body)
 
 
 def client_headers(plan: Plan, answer: Answer, reader: PoolAnswer) -> Headers:

@@ -59,6 +59,8 @@ class PoolResolver:
             sent = self.lucene(value)
         elif kind is Kind.KQL:
             sent = self._kql(value)
+        elif kind is Kind.WRAPPER:
+            raise Refusal("a [wrapper] query is not available for indices in a pool: send the query itself")
         elif kind is Kind.SCRIPT:
             sent = self._script(value)
         elif kind is Kind.CURSOR:
@@ -109,7 +111,7 @@ class PoolResolver:
             raise Refusal("a script cannot read [_index] or [_routing] of a document in a pool")
         if not self.fields.any and "_id" not in source:
             return source
-        context = painless.Context.WRITE if self.plan.route.row.write else painless.Context.SEARCH
+        context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
         try:
             if self.fields.any and painless.scan(source, context).computed:
                 raise Refusal("a script that computes names of fields is not available for an index with renamed fields")

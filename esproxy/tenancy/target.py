@@ -23,9 +23,11 @@ from esproxy.tenancy.layouts import NAMES, NAMESPACES
 
 ID_END = ":"
 FIELDS = (Kind.FIELD, Kind.SOURCE)
-LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT)
+LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
 REQUEST_STOPS = (*NAMES, *NAMESPACES, *FIELDS, *LANGUAGES, Kind.ID, Kind.ROUTING, Kind.DOC, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
 ANSWER_STOPS = (*NAMES, *NAMESPACES, Kind.ID, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
+
+STOPS = {**dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)), Kind.INDEX: Action(Op.STOP, absent=b'"shapes"')}  # where nodes look by default
 
 
 class Target:
@@ -70,7 +72,7 @@ def shared_request(targets: list[Target]) -> core.Bindings:
     """Requests over these targets: every name is a stop; every query root gets the filter."""
     term = orjson.dumps(filter_of(targets))
     wrap = Action(Op.WRAP, b'{"bool":{"filter":[' + term + b'],"must":[', b"]}}", b'{"constant_score":{"filter":' + term + b"}}")
-    return core.Bindings({**dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)), Kind.QUERY: wrap})
+    return core.Bindings({**STOPS, Kind.QUERY: wrap})
 
 
 @cache
@@ -84,4 +86,4 @@ def shared_answer(*, keep_tags: bool, renames: bool) -> core.Bindings:
 
 
 # For what is no search: documents, mappings, and queries over one document of known scope.
-UNFILTERED = core.Bindings(dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)))
+UNFILTERED = core.Bindings(STOPS)
