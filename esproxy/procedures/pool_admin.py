@@ -53,7 +53,12 @@ def create_index(request: Pooled) -> Steps[Reply]:
     for alias, properties in aliases.items():
         check_new_name(alias, request.product)
         _check_properties(properties)
-    yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
+    try:
+        yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
+    except Refusal as error:
+        if error.type == "resource_already_exists_exception":
+            raise (yield from _exists(request, name)) from None
+        raise
     if aliases:
         yield from change_aliases(request.cat, request.tenant, lambda directory: _added(directory, name, aliases))
     yield from request.one(name)
@@ -71,6 +76,11 @@ def _create_body(request: Pooled) -> dict[str, Any]:
         raise bodies.refusal(plan, run, request.body)
     tree = orjson.loads(out)
     return tree if isinstance(tree, dict) else {}
+
+
+def _exists(request: Pooled, name: str) -> Steps[Refusal]:
+    uuid = uuid_of((yield from request.one(name)))
+    return Refusal(f"index [{name}/{uuid}] already exists", type="resource_already_exists_exception", index_uuid=uuid, index=name)
 
 
 class Declared:

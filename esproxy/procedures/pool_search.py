@@ -19,7 +19,7 @@ from esproxy.procedures.pool_bodies import search_body
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import UNFILTERED, Target
 
@@ -58,7 +58,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     if plan.typed:
         query["typed_keys"] = "true"
     answer = yield request.send(method, _path(request, targets), query, body, request.media or JSON)
-    return reply(request, answer)
+    return reply(request, answer, filtered=filtered)
 
 
 def _path(request: Pooled, targets: list[Target]) -> list[str]:
@@ -72,10 +72,13 @@ def nothing(request: Pooled) -> str:
     return request.plan.owner().names.nothing
 
 
-def reply(request: Pooled, answer: Answer) -> Reply:
+def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply:
+    """The client's answer. ``filtered``: a filter was put around its query."""
     plan = request.plan
     reader = PoolAnswer(plan, request.targets, request.sent_as)
     body = restore(plan, answer, reader)
+    if filtered:
+        body = unwrapped(body)
     if plan.meta is not None and not is_error(answer.status, answer.body):
         body = orjson.dumps(plan.meta.restore(orjson.loads(body), reader.name))
     return finish(plan, answer.status, client_headers(plan, answer, reader), body)
@@ -98,7 +101,7 @@ def msearch(request: Pooled) -> Steps[Reply]:
     if plan.typed:
         query["typed_keys"] = "true"
     answer = yield request.send("POST", ["_msearch"], query, b"\n".join(out) + b"\n", NDJSON)
-    return reply(request, answer)
+    return reply(request, answer, filtered=True)
 
 
 def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]:

@@ -6,6 +6,8 @@ every id must carry the scope of the target whose index stands beside it. Both a
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from esproxy import core
@@ -113,6 +115,23 @@ def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     if run.status is not core.Status.OK:
         raise Failed("the node's answer could not be understood", status=502)
     return out
+
+
+WRAPPED = "[bool] failed to parse field [must]"
+
+
+def unwrapped(body: bytes) -> bytes:
+    """An answer with errors about a query as they are without the filter that was put around it: what the node calls the
+    filter's cause is the error."""
+    if WRAPPED.encode() not in body:
+        return body
+    tree = orjson.loads(body)
+    for holder in [tree, *tree.get("responses", [])]:
+        error = holder.get("error")
+        if isinstance(error, dict) and str(error.get("reason", "")).endswith(WRAPPED) and isinstance(error.get("caused_by"), dict):
+            inner: dict[str, Any] = error["caused_by"]
+            holder["error"] = {"root_cause": [{key: value for key, value in inner.items() if key != "caused_by"}], **inner}
+    return orjson.dumps(tree)
 
 
 def finish(plan: Plan, status: int, headers: Headers, body: bytes) -> Reply:
