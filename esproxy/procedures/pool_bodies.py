@@ -14,7 +14,7 @@ from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_rewrite import PoolResolver, check_marks, lookups, places, rewrite_places, walk
+from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, lookups, places, rewrite_places, walk
 from esproxy.tenancy.target import UNFILTERED, Target, shared_request
 
 TYPED = Mark.AGGS | Mark.SUGGEST
@@ -69,7 +69,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
         for target in stale:
             yield from request.renewed(target)
         targets = [request.targets[target.physical] for target in targets]
-    check_marks(run.marks, resolver)
+    check_search(run.marks, body, resolver)
     if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
     if resolver.by_index:

@@ -136,14 +136,38 @@ def search_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bin
     return shared_request(targets) if filtered else UNFILTERED
 
 
-def check_marks(marks: int, resolver: PoolResolver) -> None:
-    """What a search cannot ask of a pool. Raises Refusal."""
+DICTIONARY = ("terms", "significant_terms", "significant_text", "multi_terms", "rare_terms")
+
+
+def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
+    """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal. A pool of one has
+    nobody else's."""
     if marks & Mark.RUNTIME and resolver.fields.underscored:
         raise Refusal("a request that defines fields cannot name fields that begin with an underscore, which could hide the pool's own")
+    if all(target.index.reason is not None for target in resolver.targets):
+        return
     if marks & Mark.GLOBAL:
         raise Refusal("a [global] aggregation is not available for indices in a pool")
     if marks & Mark.SUGGEST:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
+    escaped = b"\\" in body
+    if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
+        raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
+    if (escaped or b"min_doc_count" in body) and _empty_buckets(orjson.loads(body)):
+        raise Refusal("[min_doc_count] can only be 1 or more for indices in a pool: empty buckets are made of the terms of the whole pool")
+
+
+def _empty_buckets(tree: Any) -> bool:
+    """Does an aggregation over terms want those that no document has?"""
+    if isinstance(tree, list):
+        return any(_empty_buckets(item) for item in tree)
+    if not isinstance(tree, dict):
+        return False
+    for kind in DICTIONARY:
+        wanted = tree[kind].get("min_doc_count", 1) if isinstance(tree.get(kind), dict) else 1
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+            return True
+    return any(_empty_buckets(value) for value in tree.values())
 
 
 # --- the second pass ---------------------------------------------------------------------------------
