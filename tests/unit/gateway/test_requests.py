@@ -135,7 +135,7 @@ def test_body_from_the_query_string_is_a_body(gate):
         ("GET", "/l/_search?nope=1", b"", 400, "illegal_argument_exception"),
         ("POST", "/l/_search", b'{"quer":{}}', 400, "parsing_exception"),
         ("POST", "/l/_search", b'{"query":', 400, None),
-        ("POST", "/l/_search", b'{"query":{"wrapper":{"query":"e30="}}}', 400, "parsing_exception"),
+        ("POST", "/l/_search", b'{"query":{"wrapper":{"query":"eyJub25zZW5zZSI6e319"}}}', 400, "parsing_exception"),
         ("GET", "/_foo/_search", b"", 400, "invalid_index_name_exception"),
         ("PUT", "/_foo", b"", 400, "invalid_index_name_exception"),
         ("GET", "/r:x/_search", b"", 404, None),
