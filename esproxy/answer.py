@@ -18,6 +18,7 @@ from esproxy import core
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import AnswerHead, Headers
+from esproxy.languages import painless
 from esproxy.metadata import cluster
 from esproxy.metadata.settings import restore_settings
 from esproxy.request import Plan
@@ -39,11 +40,13 @@ class AnswerResolver:
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and self.prefix.encode() not in raw:
+        if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.TEXT:
-            return orjson.dumps(restore_text(value, self.prefix, self.plan.spelled)) if isinstance(value, str) else raw
+            if not isinstance(value, str):
+                return raw
+            return orjson.dumps(restore_text(painless.restored(value, len(self.prefix)), self.prefix, self.plan.spelled))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):

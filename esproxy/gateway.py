@@ -151,7 +151,7 @@ class Exchange:
             tenant = gateway.tenants.get(gateway.header.tenant(head))
         target = parse(head.target)
         engine = cluster.engine
-        uri = head.target.decode("ascii", "backslashreplace")
+        uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
         route, parts = engine.router.match(head.method, target, uri)
         endpoint = engine.tables.endpoints[route.row.name]
         return Plan(
@@ -205,7 +205,8 @@ class Exchange:
     def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
         media = plan.query.get("source_content_type")
         if media is None:
-            raise Refusal("source and source_content_type parameters are required", type="illegal_state_exception")
+            words = "Validation Failed: 1: source and source_content_type parameters are required;"
+            raise Refusal(words, type="validation_exception")
         if media.split(";")[0] not in requests.NDJSON_TYPES:
             raise Refusal(f"the source_content_type [{media}] is not supported")
         return plan.query["source"].encode(), media.encode("latin-1", "replace")

@@ -265,6 +265,9 @@ def media_type(plan: Plan) -> bytes:
     if len(values) > 1:
         raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
     text = values[0].decode("latin-1") if values else ""
+    if values and not text.strip():
+        kind = "media_type_header_exception" if plan.product else "content_type_header_exception"
+        raise Refusal("Invalid media-type value on headers [Content-Type]", type=kind)
     media, *options = [part.strip() for part in text.lower().split(";")]
     allowed = NDJSON_TYPES if plan.endpoint.framing else JSON_TYPES | {"application/x-ndjson"}
     if media not in allowed or not (plan.product or "vnd" not in media):

@@ -72,6 +72,8 @@ def _query(query: bytes) -> dict[str, str]:
         if not pair:
             continue
         name, _, value = pair.replace(b"+", b" ").partition(b"=")
+        if not name:
+            name, value = value, b""  # ``=x`` is a name
         found[_decode(name)] = _decode(value)
     return found
 

@@ -47,6 +47,9 @@ class PrefixNames:
             raise invalid_index_name(name, "must not be empty")
         if creatable and name in (".", ".."):
             raise invalid_index_name(name, "must not be '.' or '..'")
+        if name == "_all" and product and not creatable:
+            words = "unable to return a single index as the index and options provided got resolved to multiple indices"
+            raise Refusal(words)
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
         if creatable and ":" in name:

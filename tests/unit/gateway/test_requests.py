@@ -1,5 +1,7 @@
 """What leaves for the node."""
 
+import base64
+
 import orjson
 import pytest
 
@@ -164,9 +166,42 @@ def test_tenant_that_is_not_clear_is_refused(gate, headers, tenant, status):
     assert refused(gate, "GET", "/l/_search", headers=headers, tenant=tenant)[0] == status
 
 
-@pytest.mark.parametrize("media", [b"text/plain", b"application/yaml", b"application/smile", b"", b"application/json; charset=utf-16"])
+@pytest.mark.parametrize("media", [b"text/plain", b"application/yaml", b"application/smile", b"application/json; charset=utf-16"])
 def test_media_type_that_is_not_read_is_refused(gate, media):
     assert refused(gate, "POST", "/l/_search", b"{}", headers=[(b"content-type", media)])[0] == 406
+
+
+def test_media_type_that_is_empty_is_refused(gate):
+    assert refused(gate, "POST", "/l/_search", b"{}", headers=[(b"content-type", b"")])[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "physical"),
+    [
+        ({"multi_match": {"query": "l", "fields": ["_index"]}}, {"multi_match": {"query": "acme.l", "fields": ["_index"]}}),
+        ({"query_string": {"query": "l OR m*", "default_field": "_index"}}, {"query_string": {"query": "acme.l OR acme.m*", "default_field": "_index"}}),
+        (
+            {"bool": {"must": [{"multi_match": {"query": "l", "fields": ["a", "_index"]}}]}},
+            {"bool": {"must": [{"dis_max": {
+                "queries": [{"multi_match": {"query": "l", "fields": ["a"]}}, {"term": {"_index": {"value": "acme.l", "boost": 1.0}}}],
+                "tie_breaker": 0.0,
+            }}]}},
+        ),
+    ],
+)  # fmt: skip
+def test_queries_over_lists_of_fields_know_the_index(gate, query, physical):
+    assert sent(gate, "POST", "/l/_search", {"query": query}).body == {"query": physical}
+
+
+def test_query_in_base64_is_rewritten_like_any_other(gate):
+    inner = base64.b64encode(orjson.dumps({"terms": {"u": {"index": "users", "id": "1", "path": "f"}}})).decode()
+    out = sent(gate, "POST", "/l/_search", {"query": {"wrapper": {"query": inner}}}).body
+    assert orjson.loads(base64.b64decode(out["query"]["wrapper"]["query"]))["terms"]["u"]["index"] == "acme.users"
+
+
+def test_lookup_without_an_index_looks_in_the_tenants_default(gate):
+    body = {"query": {"geo_shape": {"g": {"indexed_shape": {"id": "1"}}}}}
+    assert sent(gate, "POST", "/l/_search", body).body["query"]["geo_shape"]["g"]["indexed_shape"]["index"] == "acme.shapes"
 
 
 def test_body_where_none_belongs(gate):
