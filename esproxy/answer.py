@@ -3,9 +3,9 @@
 Restoring an answer *is* verifying it: at every position that holds an index name, the name must be under the tenant's
 prefix or be one that this very request sent; anything else is a Violation, and the answer is withheld.
 
-Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole`` collects the body
-for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``, errors); a
-body that says nothing is passed.
+Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole``
+collects the body for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``,
+errors); a body that says nothing is passed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("plan", "prefix", "error")
+    __slots__ = ("error", "plan", "prefix")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan

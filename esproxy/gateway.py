@@ -33,8 +33,8 @@ from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violat
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
 from esproxy.metadata.cluster import info
 from esproxy.procedures.cat import cat_table
-from esproxy.procedures.health import cluster_health
 from esproxy.procedures.discover import discover
+from esproxy.procedures.health import cluster_health
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 SPOOL_IN_MEMORY = 1 << 20  # of a streamed bulk's answer; the rest is an unlinked file
 
 log = logging.getLogger("esproxy.gateway")
+
 
 class State(Enum):
     BODY = "body"
@@ -367,5 +368,3 @@ class Exchange:
             return Abort(str(error))
         self.out.clear()
         return self._refuse(error)
-
-

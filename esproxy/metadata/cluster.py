@@ -2,7 +2,8 @@
 
 A tenant's cluster has the real one's name and version, so that clients find what they expect, and a uuid of its own, so that
 two tenants cannot find out that they share. Health is asked for the tenant's indices only; what the node says there about the
-whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the share is counted anew.
+whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the
+share is counted anew.
 """
 
 from __future__ import annotations

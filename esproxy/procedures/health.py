@@ -1,7 +1,8 @@
 """``_cluster/health`` for a tenant.
 
-On OpenSearch the share of active shards is the whole cluster's, whatever indices are asked for, unless they are green; a tenant's whole
-cluster is its indices. So when it matters, they are asked for in a second call. Elasticsearch counts those asked for.
+On OpenSearch the share of active shards is the whole cluster's, whatever indices are asked for, unless they are green; a
+tenant's whole cluster is its indices. So when it matters, they are asked for in a second call. Elasticsearch counts those asked
+for.
 """
 
 from __future__ import annotations

@@ -141,7 +141,9 @@ def _aggregation(definition: dict[str, Any]) -> Aggregation:
                     out.sources.append(name)
     multi = definition.get("multi_terms")
     if isinstance(multi, dict):
-        out.places = [i for i, term in enumerate(multi.get("terms") or []) if isinstance(term, dict) and term.get("field") == INDEX]
+        out.places = [
+            i for i, term in enumerate(multi.get("terms") or []) if isinstance(term, dict) and term.get("field") == INDEX
+        ]
     top = definition.get("top_hits")
     if isinstance(top, dict):
         out.sort = _sort_places(top.get("sort"))

@@ -31,7 +31,7 @@ class PrefixNames:
     """Names of one tenant under its prefix. ``spelled`` maps physical terms that were sent to what the client
     wrote; an exchange has its own copy of nothing but that dict."""
 
-    __slots__ = ("prefix", "nothing")
+    __slots__ = ("nothing", "prefix")
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix

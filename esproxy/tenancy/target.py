@@ -1,7 +1,8 @@
 """One logical index in a pool, as requests use it, and what the layout ``shared`` does at each kind.
 
-The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its ``_id``. Both are
-metadata that no document, update or script can change, so isolation rests on them alone (ARCHITECTURE section 5): a term on
+The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its
+``_id``. Both are metadata that no document, update or script can change, so isolation rests on them alone (ARCHITECTURE section
+5): a term on
 ``_routing`` filters every query root, and every id that comes back is checked for its scope before the scope is taken off.
 """
 
@@ -48,7 +49,20 @@ def shared_request(targets: list[Target]) -> core.Bindings:
     """Requests over these targets: names, ids, routings and documents are stops; every query root gets the filter."""
     term = orjson.dumps(filter_of(targets))
     wrap = Action(Op.WRAP, b'{"bool":{"filter":[' + term + b'],"must":[', b"]}}", b'{"constant_score":{"filter":' + term + b"}}")
-    stops = (*NAMES, *NAMESPACES, Kind.ID, Kind.ROUTING, Kind.FIELD, Kind.DOC, Kind.SETTINGS, Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.CURSOR, Kind.TASK)
+    stops = (
+        *NAMES,
+        *NAMESPACES,
+        Kind.ID,
+        Kind.ROUTING,
+        Kind.FIELD,
+        Kind.DOC,
+        Kind.SETTINGS,
+        Kind.LUCENE,
+        Kind.KQL,
+        Kind.SCRIPT,
+        Kind.CURSOR,
+        Kind.TASK,
+    )
     return core.Bindings({**dict.fromkeys(stops, Action(Op.STOP)), Kind.QUERY: wrap})
 
 
