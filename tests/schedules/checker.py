@@ -91,10 +91,11 @@ def _only_adds(old: Version, new: Version) -> bool:
 def _acknowledged(history: History, watcher: Watcher, old: Version, new: Version, before: int) -> bool:
     """Has any client been told of what was added here? To be told that it exists already counts too."""
     added = {name: n for name, n in new.indices.items() if name not in old.indices}
+    names = added.keys() | (new.aliases.keys() - old.aliases.keys())
     for op in history.ops:
         if op.end is None or op.end >= before or op.end < new.step:
             continue
-        if op.status == 200 and op.kind in ("create", "alias") and op.start <= new.step:
+        if op.status == 200 and op.kind in ("create", "alias") and op.start <= new.step and op.name in names:
             return True
         if op.status == 200 and op.kind == "write" and watcher.stored.get(op.arg) in added.values():
             return True

@@ -66,6 +66,8 @@ class Stage:
     def op(self, kind: str, name: str, proxy: Proxy, arg: Any = None) -> Generator[Any, Any, Any]:
         cat = proxy.cat
         match kind:
+            case "wait":
+                return _wait(arg)
             case "write":
                 self.values += 1
                 arg = f"v{self.values}"
@@ -151,3 +153,7 @@ class Stage:
             except EsproxyError:
                 pass
             yield Wait(TIMES.lease)
+
+
+def _wait(seconds: float) -> Generator[Any, Any, Any]:
+    yield Wait(seconds)

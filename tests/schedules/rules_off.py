@@ -8,7 +8,7 @@ from typing import Any
 
 from esproxy.catalogue import cache, change, documents, members, names, sight, store
 from esproxy.catalogue.names import CATALOGUE
-from esproxy.procedures import alias, audit, create, delete, drop_pool, fields, follow, state, sweep, two_phase
+from esproxy.procedures import alias, audit, create, delete, drop_pool, fields, follow, state, sweep, tend, two_phase
 
 Patch = tuple[Any, str, Any]
 
@@ -56,23 +56,18 @@ def _intention_names_family() -> list[Patch]:
 
 
 def _seal_before_search() -> list[Patch]:
-    """The pool is looked through first and sealed after."""
-    named, seal = drop_pool.named, drop_pool.seal
+    """The pool is looked through, and dropped without a seal and a second look."""
 
-    def search_then_seal(cat: Any, family: str, physical: str) -> Any:
-        taken = yield from named(cat, family, physical)
-        return taken
+    def hasty(cat: Any, family: str, empty: bool = False) -> Any:
+        stored = yield from cat.store.get(documents.Pool, names.pool_id(family))
+        newest = stored.doc.newest_open() if stored is not None else None
+        if newest is None or (yield from drop_pool.named(cat, family, newest.physical)):
+            return []
+        yield from change.change(cat, documents.Pool, names.pool_id(family), drop_pool._without(newest.physical))
+        yield from drop_pool.remove_physical(cat, newest.physical)
+        return [newest.physical]
 
-    remembered: dict[tuple[int, str], bool] = {}
-
-    def first_answer(cat: Any, family: str, physical: str) -> Any:
-        key = (id(cat), physical)
-        if key not in remembered:
-            remembered[key] = yield from search_then_seal(cat, family, physical)
-            return remembered[key]
-        return remembered.pop(key)
-
-    return [(drop_pool, "named", first_answer), (drop_pool, "seal", seal)]
+    return [(tend, "drop_drained", hasty)]
 
 
 def _generations() -> list[Patch]:

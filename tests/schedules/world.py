@@ -38,6 +38,9 @@ class Chances:
     leap: float = 0.004
     slow: float = 0.008  # a call takes up to three leases, before the node, at it or after it
     lag: float = 0.5  # how readily a begun write is left under way
+    drag: float = 0.0  # a change of the catalogue stays under way for up to a lease
+    data_slow: float = 0.0  # a call of a client's own takes up to ten leases to reach the node
+    forget: float = 0.0  # a proxy's cache is emptied
 
 
 CALM = Chances(lost=0, unanswered=0, late=0, stop=0, kill=0, slow=0)
@@ -52,6 +55,7 @@ class Flight:
     ending: Callable[[], Answer] | None = None
     answer: Answer | None = None
     not_before: float = 0.0
+    fresh: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -176,6 +180,8 @@ class World:
                 proxy.stopped_until = self.time + roll() * 3 * TIMES.lease
             elif roll() < self.chances.kill:
                 self.kill(proxy)
+            elif self.chances.forget and roll() < self.chances.forget:
+                proxy.cat.cache.docs.clear()
 
     def move(self, task: Task) -> None:
         value, failure = task.ready, task.failure
@@ -208,6 +214,9 @@ class World:
         roll = self.random.random
         if roll() < self.chances.slow:
             flight.not_before = self.time + roll() * 3 * TIMES.lease
+        elif flight.fresh and flight.call.send.target.startswith(b"/pool~") and roll() < self.chances.data_slow:
+            flight.fresh = False
+            flight.not_before = self.time + roll() * 10 * TIMES.lease
         elif flight.answer is not None:
             self.land(flight, flight.answer)
         elif flight.ending is not None:
@@ -230,7 +239,9 @@ class World:
             flight.answer = result
         else:
             flight.ending = result
-            if self.random.random() > self.chances.lag:
+            if CATALOGUE.encode() in flight.call.send.target and self.random.random() < self.chances.drag:
+                flight.not_before = self.time + self.random.random() * TIMES.lease
+            elif self.random.random() > self.chances.lag:
                 flight.answer = result()
 
     def land(self, flight: Flight, answer: Answer) -> None:
