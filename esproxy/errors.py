@@ -4,6 +4,7 @@
       BadRequest                400 by default, any Elasticsearch type
       (made by the functions below: unknown_endpoint, unknown_parameter, no_such_index, …)
     Failed                      we could not: 5xx
+      UpstreamFailed            503 unreachable, 504 slow, 502 broken or too large
     Violation                   an answer holds what is not the tenant's: 500, alarm
 
 Bodies have Elasticsearch's shape: ``{"error": {"root_cause": […], "type", "reason", …}, "status"}``; the two short
@@ -13,6 +14,8 @@ running nodes by tests/integration/test_errors.py.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -55,6 +58,24 @@ class Failed(EsproxyError):
     type = "exception"
 
 
+class UpstreamFailed(Failed):
+    """An upstream call has no whole answer; ``what`` is that of ``engine_api.Failure``."""
+
+    STATUS = {"connect": 503, "timeout": 504, "broken": 502, "overflow": 502, "refused": 503}
+    REASON = {
+        "connect": "no node of the cluster could be reached",
+        "timeout": "the cluster did not answer in time",
+        "broken": "the connection to the cluster broke before its answer was whole",
+        "overflow": "the answer of the cluster is larger than the proxy holds",
+        "refused": "the request may not be sent now",
+    }
+
+    def __init__(self, what: str, detail: str = "") -> None:
+        super().__init__(self.REASON[what], status=self.STATUS[what])
+        self.what = what
+        self.detail = detail  # for the log: it may name nodes
+
+
 class Violation(EsproxyError):
     """The upstream's answer holds something that is not the tenant's. Never tells what."""
 
@@ -94,13 +115,20 @@ def json_headers(product: bool) -> Headers:
 # --- the refusals, by name ------------------------------------------------------------------------
 
 
+class Bare(Short):
+    """The short form without a status, which nodes use for unknown paths only."""
+
+    def payload(self) -> dict[str, Any]:
+        return {"error": self.reason}
+
+
 def unknown_endpoint(uri: str, method: str) -> Refusal:
-    return Short(f"no handler found for uri [{uri}] and method [{method}]")
+    return Bare(f"no handler found for uri [{uri}] and method [{method}]")
 
 
 def wrong_method(uri: str, method: str, allowed: list[str]) -> Refusal:
     error = Short(f"Incorrect HTTP method for uri [{uri}] and method [{method}], allowed: [{', '.join(allowed)}]", status=405)
-    error.headers = [(b"allow", ", ".join(allowed).encode())]
+    error.headers = [(b"allow", ",".join(allowed).encode())]
     return error
 
 
@@ -108,13 +136,16 @@ def unsupported_media(value: str) -> Refusal:
     return Short(f"Content-Type header [{value}] is not supported", status=406)
 
 
-def unknown_parameter(path: str, name: str, known: list[str]) -> Refusal:
+def unknown_parameters(path: str, names: list[str], known: Iterable[str]) -> Refusal:
     """Nearest known names are offered, as the nodes do."""
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 3)
-    hint = f" -> did you mean [{near[0]}]?" if len(near) == 1 else f" -> did you mean any of {near}?".replace("'", "") if near else ""
-    return Refusal(f"request [{path}] contains unrecognized parameter: [{name}]{hint}")
+    told = []
+    for name in sorted(names):
+        near = difflib.get_close_matches(name, known, 3)
+        hint = ""
+        if near:
+            hint = f" -> did you mean [{near[0]}]?" if len(near) == 1 else f" -> did you mean any of [{', '.join(near)}]?"
+        told.append(f"[{name}]{hint}")
+    return Refusal(f"request [{path}] contains unrecognized parameter{'s' if len(told) > 1 else ''}: {', '.join(told)}")
 
 
 def no_such_index(name: str) -> Refusal:

@@ -13,6 +13,8 @@ from typing import Any, Union
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
+BODY, ANSWER = 1, 2  # bits of ``Exchange.wants``: more of the request's body, more of the answer
+
 
 @dataclass(slots=True)
 class Head:
@@ -87,6 +89,16 @@ class Reply:
 
 
 @dataclass(slots=True)
+class Release:
+    """A whole answer of ``length`` bytes that is not held in memory: its parts come from a spool."""
+
+    status: int
+    headers: Headers
+    length: int
+    parts: Generator[bytes, None, None]  # closed by whoever carries it out
+
+
+@dataclass(slots=True)
 class Need:
     """Run a procedure, then ``resume``. Exchanges that wait under the same ``key`` share one run, which
     outlives its clients; without a key the procedure dies with its client."""
@@ -102,7 +114,7 @@ class Abort:
     why: str
 
 
-Step = Union[Send, More, Write, Reply, Need, Abort]
+Step = Union[Send, More, Write, Reply, Release, Need, Abort]
 
 
 # --- what procedures yield -----------------------------------------------------------------------

@@ -34,6 +34,8 @@ class Kind(IntEnum):
     TEMPLATE = 20  # name of an index, component or legacy template
     UNKNOWN = 21  # key kind in answers: a key no definition knows: copied and counted
     TAGGED = 22  # key kind in answers: "type#name" as made by typed_keys; the tag picks the state
+    SOURCE = 23  # like FIELD, but true and false are not names: a source filter
+    KQL = 24  # Kibana query language text
 
 
 class Mark(IntEnum):
@@ -45,6 +47,7 @@ class Mark(IntEnum):
     SCRIPT = 8  # the body holds a script
     RUNTIME = 16  # the body defines runtime or derived fields
     DOC = 32  # the body holds a document
+    GLOBAL = 64  # the body has a global aggregation, which leaves the query's hits
 
 
 class Op(IntEnum):

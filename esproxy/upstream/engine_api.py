@@ -6,8 +6,9 @@ Two engines implement this: ``client.Engine`` (own connections over asyncio/uvlo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from esproxy.exchange import AnswerHead, Send
 
@@ -29,7 +30,12 @@ class Failure:
 
 class Sink(Protocol):
     """Who is called back. All calls come from the event loop's thread, none after ``cancel``, and after
-    ``last`` or ``fail_answer`` no more."""
+    ``last`` or ``fail_answer`` no more. Inside ``start`` only ``may_send`` and ``writable`` are called.
+
+    ``attempt`` is 1, or 2 when the request was sent a second time. ``head.length`` and the headers are as the node
+    sent them; the answers to HEAD, 204 and 304 have no body whatever their length says. An answer may open before
+    the upload is done (an early 413): what ``more`` brings after that is dropped. A sink that raises loses its call:
+    the connection is closed and the error goes to the loop's exception handler."""
 
     def may_send(self, now: float) -> bool: ...
     def open_answer(self, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> None: ...
@@ -47,6 +53,16 @@ class Flight(Protocol):
     def cancel(self) -> None: ...
 
 
+class ReportsLike(Protocol):
+    def report(self) -> dict[str, Any]: ...  # counters and node states, ready for JSON
+
+
 class EngineLike(Protocol):
+    @property
+    def clusters(self) -> Mapping[str, ReportsLike]: ...
+    """``start`` raises KeyError for an unknown cluster, ValueError for a Send that cannot be written as HTTP (an
+    unknown method, a line break in a header). Of a Send's headers those that are the engine's are left out: Host,
+    framing, connection handling, and whatever the cluster's own credentials and headers name."""
+
     def start(self, send: Send, sink: Sink) -> Flight: ...
     async def aclose(self) -> None: ...

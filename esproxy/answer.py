@@ -1,0 +1,206 @@
+"""From a node's answer to the client's: status, headers and body, restored and verified.
+
+Restoring an answer *is* verifying it: at every position that holds an index name, the name must be under the tenant's
+prefix or be one that this very request sent; anything else is a Violation, and the answer is withheld.
+
+Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole`` collects the body
+for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``, errors); a
+body that says nothing is passed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy import core
+from esproxy.api.kinds import Kind
+from esproxy.errors import Failed, Violation
+from esproxy.exchange import AnswerHead, Headers
+from esproxy.metadata import cluster
+from esproxy.metadata.settings import restore_settings
+from esproxy.request import Plan
+from esproxy.tenancy.tenant import COLLECT
+from esproxy.tenancy.text import restore_text
+
+PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
+NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
+
+
+class AnswerResolver:
+    """Answers the core's stops in an answer."""
+
+    __slots__ = ("plan", "prefix", "error")
+
+    def __init__(self, plan: Plan, *, error: bool = False) -> None:
+        self.plan = plan
+        self.prefix = plan.owner().names.prefix
+        self.error = error
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes:
+        if kind is Kind.TEXT and self.prefix.encode() not in raw:
+            return raw
+        value = orjson.loads(raw)
+        if kind is Kind.TEXT:
+            return orjson.dumps(restore_text(value, self.prefix, self.plan.spelled)) if isinstance(value, str) else raw
+        if kind is Kind.SETTINGS:
+            return orjson.dumps(restore_settings(value, self.name, self.own))
+        if not isinstance(value, str):
+            return raw
+        if kind is Kind.CURSOR:
+            return orjson.dumps(self.plan.seal_cursor(value))
+        return orjson.dumps(self.name(value) if kind in NAMES else self.own(value))
+
+    def name(self, physical: str) -> str:
+        """The logical name of an index. Raises Violation for one that is not the tenant's."""
+        logical = self.plan.spelled.get(physical)
+        if logical is not None:
+            return logical
+        bare = physical.removeprefix("<") if physical.startswith("<" + self.prefix) else physical
+        if bare.startswith(self.prefix):
+            logical = bare[len(self.prefix) :]
+            return logical if bare is physical else "<" + logical
+        if self.error and (physical.startswith("_") or physical in ("", "null", "[]")):
+            return physical  # what errors say for "no index in particular"
+        raise Violation("an index name")
+
+    def own(self, physical: str) -> str:
+        return physical.removeprefix(self.prefix)
+
+
+class Collector:
+    """Shows every index name of an error to ``spelled``, so that its texts can be restored."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.spelled = plan.spelled
+        self.prefix = plan.owner().names.prefix
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes:
+        value = orjson.loads(raw)
+        if isinstance(value, str) and value.startswith(self.prefix):
+            self.spelled.setdefault(value, value[len(self.prefix) :])
+        return raw
+
+
+# --- heads -----------------------------------------------------------------------------------------
+
+
+def client_headers(plan: Plan, head: AnswerHead) -> Headers:
+    """The node's headers that a client gets."""
+    out: Headers = []
+    for name, value in head.headers:
+        if name in PASSED:
+            out.append((name, value))
+        elif name == b"location":
+            out.append((name, _location(plan, value)))
+        elif name == b"warning":
+            text = restore_text(value.decode("latin-1"), plan.owner().names.prefix, plan.spelled)
+            out.append((name, text.encode("latin-1")))
+    opaque = plan.head.get(b"x-opaque-id")
+    if opaque is not None:
+        out.append((b"x-opaque-id", opaque))
+    return out
+
+
+def _location(plan: Plan, value: bytes) -> bytes:
+    prefix = b"/" + plan.owner().names.prefix.encode()
+    if not value.startswith(prefix):
+        raise Violation("the header location")
+    return b"/" + value[len(prefix) :]
+
+
+# --- bodies ----------------------------------------------------------------------------------------
+
+
+class Walk:
+    """An answer restored as it comes, under its rule table."""
+
+    def __init__(self, plan: Plan, state: int) -> None:
+        tenant = plan.owner()
+        bindings = tenant.answer if plan.typed else tenant.tagged_answer
+        self.run = core.Pass(plan.cluster.engine.grammar, state, bindings, AnswerResolver(plan), max_depth=1000)
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        """Restored bytes. Raises Violation, or Failed when the node sent no JSON."""
+        out = self.run.feed(chunk, last)
+        if self.run.status is not core.Status.OK:
+            raise _bad_answer(self.run)
+        return out
+
+
+class Whole:
+    """An answer that is restored at its end."""
+
+    def __init__(self, plan: Plan, head: AnswerHead) -> None:
+        self.plan = plan
+        self.head = head
+        self.parts: list[bytes] = []
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        self.parts.append(chunk)
+        if not last:
+            return b""
+        return self._restore(b"".join(self.parts))
+
+    def _restore(self, body: bytes) -> bytes:
+        plan, status = self.plan, self.head.status
+        if is_error(status, body):
+            return restore_error(plan, body)
+        if plan.route.row.answer == "text" or plan.help:
+            return body
+        state = plan.endpoint.response
+        if state is not None:
+            body = Walk(plan, state).feed(body, True)
+        tree = orjson.loads(body)
+        if plan.route.row.answer == "info":
+            tree = cluster.info(tree, plan.owner().id)
+        elif plan.route.row.answer == "health":
+            tree = cluster.health(tree)
+        if plan.meta is not None:
+            tree = plan.meta.restore(tree, AnswerResolver(plan).name)
+        if plan.filter_path is not None:
+            tree = plan.filter_path.apply(tree)
+        return encode(plan, tree)
+
+
+def encode(plan: Plan, tree: Any) -> bytes:
+    """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
+    if plan.pretty or plan.route.row.answer == "info":
+        return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n"
+    return orjson.dumps(tree)
+
+
+def is_error(status: int, body: bytes) -> bool:
+    """Whether a body is an error's; a 404 can also be a document that is not there."""
+    return status >= 400 and body.lstrip()[:9].replace(b" ", b"").startswith((b'{"error"', b'{\n"error'))
+
+
+def restore_error(plan: Plan, body: bytes) -> bytes:
+    """An error body with its names restored. Two passes, because texts come before the names that they quote."""
+    if plan.route.row.keyed and b'"error":"' in body.replace(b" ", b"", 16)[:16]:
+        return _restore_short_error(plan, body)
+    grammar, state = plan.cluster.engine.grammar, plan.cluster.engine.tables.roots["error"]
+    for bindings, resolver in ((COLLECT, Collector(plan)), (plan.owner().tagged_answer, AnswerResolver(plan, error=True))):
+        run = core.Pass(grammar, state, bindings, resolver, max_depth=1000)
+        out = run.feed(body, True)
+        if run.status is not core.Status.OK:
+            raise _bad_answer(run)
+    return out
+
+
+def _restore_short_error(plan: Plan, body: bytes) -> bytes:
+    """``{"error": "alias [x] missing", "status": 404, "<index>": {…}}``: what was found stands beside the error."""
+    resolver = AnswerResolver(plan, error=True)
+    tree = orjson.loads(body)
+    out = {"error": restore_text(tree.pop("error"), resolver.prefix, plan.spelled), "status": tree.pop("status", 404)}
+    if tree:
+        assert plan.endpoint.response is not None
+        out |= orjson.loads(Walk(plan, plan.endpoint.response).feed(orjson.dumps(tree), True))
+    return encode(plan, out)
+
+
+def _bad_answer(run: core.Pass) -> Exception:
+    if run.status is core.Status.VIOLATION:
+        return Violation("a name in the answer")
+    return Failed("the node's answer could not be understood", status=502)

@@ -1,0 +1,118 @@
+"""What a tenant sees differently from a cluster of its own: the whole list, by layout.
+
+The table is closed: the differential oracle compares everything that no row names, `docs/deviations.md` is made of it
+(``python -m esproxy.api.deviations``), and a new row needs a call on a bare node that shows why equality is
+impossible. At most 5 rows for `dedicated`, 15 for `per-tenant`, 25 for `shared`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LIMITS = {"dedicated": 5, "per-tenant": 15, "shared": 25}
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One row. The first seven columns are for readers, the rest for the oracle.
+
+    ``refused``: the status with which the proxy answers where the node may do something else. ``masks``: paths in
+    ``status|headers|body/…`` of an answer, each with the regular expression of the text that may differ there (empty:
+    the whole value; ``unordered:KEY``: the order of a list whose items are told apart by KEY). ``everywhere``: holds in
+    every call; else only in calls of scenarios that name the row.
+    """
+
+    layout: str
+    name: str
+    construct: str
+    differs: str
+    reason: str
+    way_out: str
+    still: str
+    refused: str = ""
+    masks: tuple[tuple[str, str], ...] = ()
+    everywhere: bool = False
+
+
+DEVIATIONS: tuple[Deviation, ...] = (
+    Deviation(
+        layout="dedicated",
+        name="name-length",
+        construct="names of indices and aliases",
+        differs="a name may be as long as 255 bytes less the tenant's name and the separator",
+        reason="the physical name holds the tenant's prefix, and the cluster's own limit is 255 bytes",
+        way_out="shorter tenant names",
+        still="the answer is the cluster's own for a name that is too long",
+        refused="400",
+    ),
+    Deviation(
+        layout="dedicated",
+        name="error-position",
+        construct="errors about a body that names an index",
+        differs="line and column stand where the fault is in the body that the cluster got",
+        reason="a body whose names were rewritten is longer than the client's",
+        way_out="none needed: the text beside the position says what is wrong",
+        still="everything but the two numbers",
+        masks=(
+            ("body/error/**/line", ""),
+            ("body/error/**/col", ""),
+            ("body/error/**", r"\[?\b\d+:\d+\]?|line: \d+, column: \d+|\[line=\d+; col=\d+\]|byte offset: #\d+"),
+        ),
+        everywhere=True,
+    ),
+    Deviation(
+        layout="dedicated",
+        name="strict-body",
+        construct="bodies that can name an index: everything but documents",
+        differs="JSON outside RFC 8259 and keys that no definition knows are refused in words of the proxy's own",
+        reason="what the proxy understands and what the cluster parses must be the same; unknown keys could name an index",
+        way_out="send JSON and documented keys",
+        still="the answer is a 400 in Elasticsearch's shape",
+        refused="400",
+    ),
+    Deviation(
+        layout="dedicated",
+        name="random-score",
+        construct="random_score",
+        differs="the scores that a seed makes, and the order they give",
+        reason="the cluster mixes the hash of the physical name into the seed",
+        way_out="none needed: they are random; the same seed still gives the same scores each time",
+        still="which documents match, and everything but scores and order",
+        masks=(("body/hits/max_score", ""), ("body/hits/hits/*/_score", ""), ("body/hits/hits", "unordered:_id")),
+    ),
+    Deviation(
+        layout="dedicated",
+        name="remote-clusters",
+        construct="index expressions with a remote cluster or a component selector (`a:b`, `a::data`)",
+        differs="there is no remote cluster: every such name is not found, patterns included",
+        reason="on a node a remote pattern without a match selects all local indices, other tenants' among them",
+        way_out="name the indices without them",
+        still="the answer is a 404 in Elasticsearch's shape",
+        refused="404",
+    ),
+)
+
+
+def page() -> str:
+    """``docs/deviations.md``."""
+    lines = [
+        "# Deviations",
+        "",
+        "<!-- made by `python -m esproxy.api.deviations > docs/deviations.md` from esproxy/api/deviations.py -->",
+        "",
+        "What a tenant sees differently from a cluster of its own. Whatever is not in this list is equal, or a defect: the",
+        "tests compare every answer with a bare node's and except only these rows.",
+    ]
+    for layout, limit in LIMITS.items():
+        rows = [row for row in DEVIATIONS if row.layout == layout]
+        lines += ["", f"## `{layout}`: {len(rows)} of at most {limit}", ""]
+        if not rows:
+            lines.append("None yet.")
+            continue
+        lines += ["| construct | what differs | reason | way out | still compared |", "|---|---|---|---|---|"]
+        lines += [f"| {row.construct} | {row.differs} | {row.reason} | {row.way_out} | {row.still} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

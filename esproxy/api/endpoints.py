@@ -1,0 +1,94 @@
+"""Which endpoints the tables hold, and what no definition says of their parameters.
+
+Widening the API starts here: a name more in ``ENDPOINTS``, then the generator names every position that needs a verdict.
+"""
+
+from __future__ import annotations
+
+from esproxy.api.kinds import Kind
+
+ENDPOINTS = (
+    # documents and search
+    "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget", "search", "count",
+    "msearch", "scroll", "clear_scroll", "open_point_in_time", "close_point_in_time",
+    "delete_by_query", "update_by_query", "field_caps", "explain",
+    # indices
+    "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping", "indices.get_field_mapping",
+    "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings", "indices.validate_query",
+    "indices.put_alias", "indices.get_alias", "indices.exists_alias", "indices.delete_alias", "indices.update_aliases",
+    # cluster and cat
+    "cluster.health", "cat.indices", "cat.count", "cat.health",
+)  # fmt: skip
+
+FRAMING = {"bulk": "bulk", "msearch": "msearch"}
+
+# (endpoint or "*", parameter) → kind. The definitions type these as strings, or as types that mean different things in different places.
+PATH = {
+    ("*", "id"): Kind.ID,
+    ("indices.put_alias", "name"): Kind.ALIAS,
+    ("indices.get_alias", "name"): Kind.ALIAS,
+    ("indices.exists_alias", "name"): Kind.ALIAS,
+    ("indices.delete_alias", "name"): Kind.ALIAS,
+    ("indices.get_settings", "name"): Kind.COPY,  # names of settings
+}
+QUERY = {
+    ("*", "q"): Kind.LUCENE,
+    ("*", "df"): Kind.FIELD,
+    ("*", "sort"): Kind.FIELD,  # a list of field[:order]
+    ("*", "pipeline"): Kind.PIPELINE,
+    ("*", "s"): Kind.COPY,  # columns to sort a cat table by
+    ("*", "h"): Kind.COPY,  # columns of a cat table
+}
+
+# Parameters that nodes accept beside the defined ones, tried on running nodes: endpoint or "*" → name → kind.
+# Not here, though accepted: path parameters in the query string (index, id, name, scroll_id), which would name things twice.
+
+
+def _copied(*names: str) -> dict[str, Kind]:
+    return dict.fromkeys(names, Kind.COPY)
+
+
+_EXPRESSION_OPTIONS = _copied("allow_no_indices", "ignore_unavailable")
+_LUCENE = _copied("analyze_wildcard", "analyzer", "default_operator", "lenient") | {"q": Kind.LUCENE, "df": Kind.FIELD}
+# By-query calls take the parameters of the search that feeds them.
+_SEARCH = (
+    _copied(
+        "allow_partial_search_results", "batched_reduce_size", "ccs_minimize_roundtrips", "explain", "force_synthetic_source",
+        "include_named_queries_score", "max_concurrent_shard_requests", "pre_filter_shard_size", "rest_total_hits_as_int", "seq_no_primary_term",
+        "size", "track_scores", "track_total_hits", "_source_exclude_vectors",
+    )
+    | dict.fromkeys(("_source_excludes", "_source_includes", "docvalue_fields", "stored_fields"), Kind.FIELD)
+    | {"_source": Kind.SOURCE}
+)  # fmt: skip
+
+EXTRA: dict[str, dict[str, Kind]] = {
+    "*": _copied("format"),
+    "cat.count": _LUCENE,
+    "cat.health": _copied("master_timeout"),
+    "cat.indices": _EXPRESSION_OPTIONS | _copied("local"),
+    "cluster.health": _EXPRESSION_OPTIONS,
+    "create": _copied("if_primary_term", "if_seq_no", "op_type"),
+    "delete_by_query": _SEARCH,
+    "exists": _copied("_source_exclude_vectors", "force_synthetic_source"),
+    "exists_source": _copied("_source_exclude_vectors"),
+    "explain": _copied("_source_exclude_vectors"),
+    "get_source": _copied("_source_exclude_vectors"),
+    "indices.exists": _copied("features", "master_timeout"),
+    "mget": _copied("_source_exclude_vectors"),
+    "open_point_in_time": _copied("allow_no_indices"),
+    "update": _copied("_source_exclude_vectors", "doc_as_upsert", "version", "version_type"),
+    "update_by_query": _SEARCH,
+}
+# Wherever there is an expression, the oldest of its options is accepted too.
+WITH_EXPRESSION = _copied("ignore_throttled")
+
+# URL forms that nodes have and the definitions do not.
+URLS: dict[str, list[tuple[tuple[str, ...], str]]] = {
+    "indices.get_mapping": [(("GET",), "/_mappings"), (("GET",), "/{index}/_mappings")],
+    "indices.put_mapping": [(("PUT", "POST"), "/{index}/_mappings")],
+    "indices.get_alias": [(("GET",), "/_aliases")],
+}
+
+# A body in the query string. Nodes read it where there is no body; two places for one thing is how filters are passed by.
+NO_BODY_IN_URL = "a body is sent as a body, not in the parameters [source] and [source_content_type]"
+REFUSED_WITH_BODY = {"source": NO_BODY_IN_URL, "source_content_type": NO_BODY_IN_URL}

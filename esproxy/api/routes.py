@@ -1,0 +1,162 @@
+"""From method and path to an endpoint.
+
+The route list is the policy: what has no row in ``ENDPOINTS`` does not exist here, whatever the definitions know. URL
+templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
+form without an index means, and who restores the answer.
+
+Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes. A path that exists under
+another method is a 405, any other a 400, in Elasticsearch's words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from esproxy.api.tables import Tables
+from esproxy.api.target import Target
+from esproxy.errors import unknown_endpoint, wrong_method
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One endpoint's policy.
+
+    ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
+    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names. ``write``: the index in the
+    path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
+    ``cursor``: what the cursors in request and answer are.
+    """
+
+    name: str
+    all: bool = False
+    answer: str | None = None
+    keyed: bool = False
+    write: bool = False
+    cursor: str = "pit"
+
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD")  # the order in which Elasticsearch lists them
+
+ENDPOINTS = {
+    row.name: row
+    for row in (
+        Row("info", answer="info"),
+        Row("ping"),
+        Row("indices.create", write=True),
+        Row("indices.delete"),
+        Row("indices.exists"),
+        Row("indices.get", keyed=True),
+        Row("indices.get_mapping", all=True, keyed=True),
+        Row("indices.get_field_mapping", all=True, keyed=True),
+        Row("indices.put_mapping"),
+        Row("indices.refresh", all=True),
+        Row("index", write=True),
+        Row("create", write=True),
+        Row("get"),
+        Row("exists"),
+        Row("get_source"),
+        Row("exists_source"),
+        Row("update", write=True),
+        Row("delete", write=True),
+        Row("bulk", write=True),
+        Row("mget"),
+        Row("search", all=True),
+        Row("count", all=True),
+        Row("msearch", all=True),
+        Row("scroll", cursor="scroll"),
+        Row("clear_scroll", cursor="scroll"),
+        Row("open_point_in_time"),
+        Row("close_point_in_time"),
+        Row("delete_by_query"),
+        Row("update_by_query"),
+        Row("field_caps", all=True),
+        Row("explain"),
+        Row("indices.flush", all=True),
+        Row("indices.validate_query", all=True),
+        Row("indices.get_settings", all=True, keyed=True),
+        Row("indices.put_settings", all=True),
+        Row("indices.put_alias"),
+        Row("indices.get_alias", all=True, keyed=True),
+        Row("indices.exists_alias", all=True),
+        Row("indices.delete_alias"),
+        Row("indices.update_aliases"),
+        Row("cat.indices", all=True, answer="cat"),
+        Row("cat.health", answer="cat"),
+        Row("cat.count", all=True, answer="text"),
+        Row("cluster.health", all=True, answer="health"),
+    )
+}
+
+
+@dataclass(slots=True)
+class Route:
+    """What a path leads to. ``template`` are its segments; ``with_index`` the same endpoint's template that
+    names an index, for rows where its absence means all."""
+
+    row: Row
+    template: tuple[str, ...]
+    with_index: tuple[str, ...] | None
+
+
+def _with_index(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]]) -> tuple[str, ...] | None:
+    """The form that says with ``{index}`` what ``template`` says of all indices; of several the one most alike."""
+    if "{index}" in template:
+        return None
+    wanted = {"{index}", *(part for part in template if part[0] == "{")}
+    forms = [other for _, other in templates if {part for part in other if part[0] == "{"} == wanted]
+    return max(forms, key=lambda other: len(set(other) & set(template)))
+
+
+@dataclass(slots=True)
+class _Node:
+    literal: dict[str, _Node] = field(default_factory=dict)
+    named: _Node | None = None
+    methods: dict[str, Route] = field(default_factory=dict)
+
+
+class Router:
+    """All routes of one engine's tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.root = _Node()
+        for name, row in ENDPOINTS.items():
+            endpoint = tables.endpoints.get(name)
+            if endpoint is None:  # an endpoint that this engine does not have
+                continue
+            templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
+            for methods, template in templates:
+                self._add(methods, template, Route(row, template, _with_index(template, templates) if row.all else None))
+
+    def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
+        node = self.root
+        for part in template:
+            if part.startswith("{"):
+                node.named = node = node.named or _Node()
+            else:
+                node = node.literal.setdefault(part, _Node())
+        for method in methods:
+            node.methods.setdefault(method, route)
+
+    def match(self, method: str, target: Target, uri: str) -> tuple[Route, dict[str, str]]:
+        """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
+        allowed: set[str] = set()
+        for node in self._nodes(self.root, target.raw, 0):
+            route = node.methods.get(method)
+            if route is not None:
+                names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
+                return route, names
+            allowed.update(node.methods)
+        if allowed:
+            raise wrong_method(uri, method, sorted(allowed, key=METHODS.index))
+        raise unknown_endpoint(uri, method)
+
+    def _nodes(self, node: _Node, path: list[str], at: int):
+        """Every node that the path leads to, the most literal first."""
+        if at == len(path):
+            yield node
+            return
+        following = node.literal.get(path[at])
+        if following is not None:
+            yield from self._nodes(following, path, at + 1)
+        if node.named is not None:
+            yield from self._nodes(node.named, path, at + 1)

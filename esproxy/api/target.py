@@ -1,0 +1,93 @@
+"""The request target: taken apart once, put together anew, never forwarded as it came.
+
+What a node would understand and what we understand must be the same, so nothing of the client's spelling goes
+upstream: the path is split at literal slashes, each segment is percent-decoded exactly once, and the target sent is
+encoded from the decoded parts. ``%2F`` inside a segment is data. The query string follows Elasticsearch's own reader
+(``RestUtils.decodeQueryString``): ``&`` and ``;`` separate, ``+`` is a space, a name without ``=`` has an empty value.
+Refused, because someone on the way could read them differently: dot segments, empty segments (but one trailing slash),
+control characters, text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last counts, as
+on the nodes; only that one is sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote_to_bytes
+
+from esproxy.errors import Refusal
+
+# What stands for itself in a segment that we write: unreserved characters, and those that index expressions use.
+SEGMENT_SAFE = "-._~*,!$'()@:="
+VALUE_SAFE = "-._~*,:@/"
+MAX_TARGET = 4096  # Elasticsearch's http.max_initial_line_length
+HEX = frozenset(b"0123456789abcdefABCDEF")
+
+
+@dataclass(slots=True)
+class Target:
+    """Decoded ``path`` (segments) and ``query`` (in order). ``raw`` are the segments as sent: literals of a
+    template match before decoding, on the nodes too. ``raw_path`` is for error texts only."""
+
+    path: list[str]
+    raw: list[str]
+    query: dict[str, str]
+    raw_path: str
+
+
+def parse(raw: bytes) -> Target:
+    """Take a raw request target apart. Raises Refusal (400)."""
+    if len(raw) > MAX_TARGET:
+        raise Refusal(
+            f"An HTTP line is larger than {MAX_TARGET} bytes.", type="too_long_http_line_exception", status=400
+        )
+    if not raw.startswith(b"/"):
+        raise Refusal("the request target must begin with a slash")
+    path, _, query = raw.partition(b"?")
+    parts = path[1:].split(b"/")
+    if parts[-1] == b"":
+        parts.pop()
+    spelled = [part.decode("ascii", "backslashreplace") for part in parts]
+    return Target([_segment(part) for part in parts], spelled, _query(query) if query else {}, path.decode("ascii", "backslashreplace"))
+
+
+def build(path: list[str], query: dict[str, str]) -> bytes:
+    """The target to send for decoded parts."""
+    target = "/" + "/".join(quote(segment, safe=SEGMENT_SAFE) for segment in path)
+    if query:
+        target += "?" + "&".join(f"{quote(k, safe=VALUE_SAFE)}={quote(v, safe=VALUE_SAFE)}" for k, v in query.items())
+    return target.encode("ascii")
+
+
+def _segment(part: bytes) -> str:
+    text = _decode(part)
+    if text in ("", ".", ".."):
+        raise Refusal("the path has an empty segment or one made of dots")
+    return text
+
+
+def _query(query: bytes) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in query.replace(b";", b"&").split(b"&"):
+        if not pair:
+            continue
+        name, _, value = pair.replace(b"+", b" ").partition(b"=")
+        found[_decode(name)] = _decode(value)
+    return found
+
+
+def _decode(part: bytes) -> str:
+    """Percent-decode once, strictly. Raises Refusal."""
+    if b"%" in part:
+        at = part.find(b"%")
+        while at != -1:
+            if at + 2 >= len(part) or part[at + 1] not in HEX or part[at + 2] not in HEX:
+                raise Refusal("the request target has a broken percent escape")
+            at = part.find(b"%", at + 3)
+        part = unquote_to_bytes(part)
+    try:
+        text = part.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refusal("the request target is not UTF-8") from None
+    if not text.isprintable() and any(ord(c) < 32 or ord(c) == 127 for c in text):
+        raise Refusal("the request target has a control character")
+    return text

@@ -1,0 +1,40 @@
+"""Languages that requests carry inside strings: Lucene's query syntax and Painless. Lexers and small parsers over
+positions in the text: no regular expressions, linear in the text, bounded in size and depth. What cannot be read the
+way a node reads it raises ``LanguageError``; what is not edited stays as it was, byte for byte."""
+
+from __future__ import annotations
+
+
+class LanguageError(Exception):
+    """The text cannot be understood, at ``offset`` (in characters), for ``reason``."""
+
+    def __init__(self, offset: int, reason: str) -> None:
+        super().__init__(f"{reason} at character {offset}")
+        self.offset = offset
+        self.reason = reason
+
+
+class Edits:
+    """Replacements of spans of one text, applied in order of position. Spans must not overlap."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.items: list[tuple[int, int, str]] = []
+
+    def put(self, start: int, end: int, new: str) -> None:
+        """Replace ``text[start:end]``; a replacement by the same text is no edit."""
+        if self.text[start:end] != new:
+            self.items.append((start, end, new))
+
+    def apply(self) -> str:
+        """The edited text; the same object when there was no edit."""
+        if not self.items:
+            return self.text
+        parts: list[str] = []
+        at = 0
+        for start, end, new in sorted(self.items, key=lambda item: item[:2]):
+            if start < at:
+                raise LanguageError(start, "two edits overlap")
+            parts += (self.text[at:start], new)
+            at = end
+        return "".join([*parts, self.text[at:]])

@@ -1,0 +1,125 @@
+"""What a script reads: fields, its index's name, ids; and the same source with physical names in their place.
+
+Theory. Painless is not parsed. Its tokens (``painless_lexer``) are searched for the few *roots* through which a script
+reaches a document, and from each root the chain of steps behind it is read:
+
+    doc['f']  doc.f  doc.get('f')  doc.containsKey('f')      params.doc, params._doc, params._fields: the same, under params
+    params._source.a.b   ctx._source.a['b']   ctx._source.remove('a')
+    ctx._index  ctx._id  ctx._routing  metadata().index      (metadata: Elasticsearch)
+    field('f')  $('f', d)                                    (Elasticsearch)
+    cosineSimilarity(q, 'f')  randomScore(7, 'f')  …         functions whose last argument names a field
+    emit(…)
+
+A step that is not literal (``doc[k]``), a root that is not followed by a step (``def d = doc``, ``f(ctx)``) and a method
+we do not know are **computed**: a reference whose value is None. What to do about them is the caller's: a layout that
+renames nothing copies them, a pool refuses. So nothing is missed by way of an alias: whoever wants an alias has to name
+the root. A name that only looks like a root (a variable called ``doc`` where there is none) is reported too.
+
+Measured on nodes, see tests/integration/test_languages.py: ``params`` carries ``doc``, ``_doc``, ``_source`` and ``_fields``
+in field and score scripts, not in filters; scripts over documents (update, by query, reindex, ingest) know no ``doc`` and
+their ``params`` are the client's own, hence ``Context``. In ingest scripts a step of ``ctx`` that is no metadata is a field.
+
+An index's name is read through a small function put before the source; it depends on the *length* of the prefix only,
+so that tenants share compiled scripts (nodes limit compilations), and leaves ``.ds-`` of a data stream's indices in place.
+Lucene expressions (``lang: expression``) only know ``doc['f']``, ``.value`` and the like: the same functions serve them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from esproxy.languages import Edits, LanguageError
+from esproxy.languages.painless_scan import Context, Ref, Reference, Scanner, Script
+
+__all__ = ["Context", "Ref", "Reference", "Script", "rewrite", "scan"]
+
+HELPER = "esproxyIndex"
+
+
+def scan(source: str, context: Context = Context.SEARCH) -> Script:
+    """All references, in order. Raises ``LanguageError`` for what no node would read or we could read differently."""
+    scanner = Scanner(source, context)
+    scanner.run()
+    return Script(source, tuple(scanner.found))
+
+
+def rewrite(
+    source: str,
+    field: Callable[[str], str],
+    index_prefix: str | None = None,
+    id_scope_length: int | None = None,
+    source_root: str | None = None,
+    context: Context = Context.SEARCH,
+) -> str:
+    """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
+    ``index_prefix`` and writes with it, and reads of an id without its first ``id_scope_length`` characters. With
+    ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
+    ``params._source`` become, also where they are computed, and paths below keep their names. Computed references else are
+    left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
+    scanner = Scanner(source, context)
+    scanner.run()
+    edits = Edits(source)
+    if index_prefix and any(ref.kind is Ref.INDEX and ref.value and not ref.write for ref in scanner.found):
+        edits.put(0, 0, helper(len(index_prefix)))
+    closing: list[int] = []  # written last: what ends at the same place belongs inside
+    for ref in scanner.found:
+        if ref.kind is Ref.SOURCE and source_root is not None:
+            edits.put(ref.root_end, ref.root_end, brackets([source_root]))
+        elif ref.value is None:
+            continue
+        elif ref.kind is Ref.SOURCE:
+            rename_path(edits, ref, field(ref.value))
+        elif ref.kind in (Ref.DOC, Ref.FIELD):
+            new = field(ref.value)
+            if new != ref.value:
+                edits.put(ref.start, ref.end, steps_to([new], edits.text[ref.start : ref.end]) if ref.steps else quote(new))
+        elif ref.kind is Ref.INDEX and index_prefix:
+            if not ref.write:
+                edits.put(ref.start, ref.start, f"{HELPER}(")
+                edits.put(ref.end, ref.end, ")")
+            elif ref.write == "=":
+                begin, end = scanner.assigned(ref)
+                edits.put(begin, begin, f" {quote(index_prefix)} + (")
+                closing.append(end)
+        elif ref.kind is Ref.ID and id_scope_length and not ref.write:
+            edits.put(ref.end, ref.end, f".substring({id_scope_length})")
+    for end in closing:
+        edits.put(end, end, ")")
+    return edits.apply()
+
+
+def helper(length: int) -> str:
+    stream = ".ds-"
+    body = f"i.startsWith('{stream}')?'{stream}'+i.substring({len(stream) + length}):i.substring({length})"
+    return f"String {HELPER}(def i){{return {body}}} "
+
+
+def rename_path(edits: Edits, ref: Reference, new: str) -> None:
+    old = ref.value or ""
+    if new == old:
+        return
+    if new.endswith("." + old):  # objects around it: the path itself stays as it is written
+        edits.put(ref.root_end, ref.root_end, brackets(new[: -len(old) - 1].split(".")))
+        return
+    if old.count(".") + 1 != ref.steps + (ref.tail is not None):
+        raise LanguageError(ref.start, f"[{old}] has keys with dots in them")
+    keys = new.split(".")
+    if ref.tail is not None:
+        edits.put(*ref.tail, quote(keys.pop()))
+    edits.put(ref.start, ref.end, steps_to(keys, edits.text[ref.start : ref.end]))
+
+
+def steps_to(keys: list[str], old: str) -> str:
+    """Steps that reach ``keys``, null-safe if the old ones were."""
+    if "?." in old:
+        return "".join(f"?.get({quote(key)})" for key in keys)
+    return brackets(keys)
+
+
+def brackets(keys: list[str]) -> str:
+    return "".join(f"[{quote(key)}]" for key in keys)
+
+
+def quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

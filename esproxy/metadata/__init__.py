@@ -1,0 +1,1 @@
+"""What a tenant's cluster says about itself: settings, health, cat tables, identity."""

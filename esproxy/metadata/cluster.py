@@ -1,0 +1,44 @@
+"""The cluster of one's own: ``/`` and ``_cluster/health`` as a tenant sees them.
+
+A tenant's cluster has the real one's name and version, so that clients find what they expect, and a uuid of its own, so that
+two tenants cannot find out that they share. Health is asked for the tenant's indices only; what the node says there about the
+whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the share is counted anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+QUEUES = ("number_of_pending_tasks", "number_of_in_flight_fetch", "task_max_waiting_in_queue_millis")
+
+
+def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
+    """22 characters of URL-safe base64, as cluster uuids have; the same for a tenant as long as the cluster lives."""
+    digest = hashlib.blake2b(tenant.encode(), key=cluster_uuid.encode(), digest_size=16).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def info(answer: dict[str, Any], tenant: str) -> dict[str, Any]:
+    """The answer of ``GET /`` for a tenant."""
+    if "cluster_uuid" in answer:
+        answer["cluster_uuid"] = tenant_uuid(answer["cluster_uuid"], tenant)
+    return answer
+
+
+def health(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer of ``_cluster/health`` without the whole cluster's queues; index names are restored already."""
+    for key in QUEUES:
+        if key in answer:
+            answer[key] = 0
+    if "task_max_waiting_in_queue" in answer:  # human=true
+        answer["task_max_waiting_in_queue"] = "0s"
+    if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:
+        active = answer["active_shards"]
+        total = active + answer["initializing_shards"] + answer["unassigned_shards"]
+        percent = 100.0 * active / total if total else 100.0
+        answer["active_shards_percent_as_number"] = percent
+        if "active_shards_percent" in answer:
+            answer["active_shards_percent"] = f"{percent:.1f}%"
+    return answer

@@ -1,0 +1,144 @@
+"""Index settings: which a tenant may set, and the names that stand in them.
+
+Settings come dotted or nested, with or without ``index.`` in front, and mixtures of these; so a settings object is walked
+as a tree and each leaf judged by its whole dotted name. The list is an allow-list by prefix. What is missing from
+it reaches outside the tenant (allocation to nodes, remote stores, files of a node) or is not a setting: both are answered as a node
+answers an unknown setting. Names of pipelines in values get the tenant's prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from esproxy.errors import Refusal
+
+# A name ending in a dot allows everything below it.
+ALLOWED = (
+    "allocation.max_retries",
+    "analysis.",
+    "analyze.",
+    "append_only.enabled",
+    "auto_expand_replicas",
+    "blocks.",
+    "bloom_filter_for_id_field.enabled",
+    "codec",
+    "composite_index.",
+    "default_pipeline",
+    "derived_field.",
+    "dense_vector.",
+    "fast_refresh",
+    "final_pipeline",
+    "flush_after_merge",
+    "format",
+    "gc_deletes",
+    "hidden",
+    "highlight.",
+    "indexing.slowlog.",
+    "knn",
+    "knn.",
+    "load_fixed_bitset_filters_eagerly",
+    "mapper.dynamic",
+    "mapping.",
+    "max_",
+    "merge.",
+    "mode",
+    "number_of_replicas",
+    "number_of_routing_shards",
+    "number_of_shards",
+    "optimize_auto_generated_id",
+    "optimize_doc_id_lookup.",
+    "priority",
+    "queries.cache.enabled",
+    "query.default_field",
+    "query.",
+    "query_string.lenient",
+    "recovery.type",
+    "refresh_interval",
+    "replication.type",
+    "requests.cache.enable",
+    "routing.rebalance.enable",
+    "routing.allocation.total_shards_per_node",
+    "routing_partition_size",
+    "routing_path",
+    "search.",
+    "shard.check_on_startup",
+    "similarity.",
+    "soft_deletes.",
+    "sort.",
+    "store.type",
+    "store.preload",
+    "store.stats_refresh_interval",
+    "time_series.",
+    "translog.",
+    "unassigned.node_left.delayed_timeout",
+    "use_compound_file",
+    "warmer.enabled",
+    "write.wait_for_active_shards",
+)
+OPEN = tuple(name for name in ALLOWED if name.endswith((".", "_")))
+EXACT = frozenset(ALLOWED) - frozenset(OPEN)
+PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pipeline"})
+NODE_FILES = ("_path", "synonyms_set")  # leaves below analysis. that read a node's files or a cluster-wide set
+
+
+def rewrite_settings(tree: dict[str, Any], pipeline: Callable[[str], str]) -> dict[str, Any]:
+    """The settings to send for those that a client wrote. Raises Refusal for one it may not set.
+
+    ``pipeline`` maps a pipeline's name.
+    """
+    return _walk(tree, "", pipeline)
+
+
+def restore_settings(tree: Any, index: Callable[[str], str], pipeline: Callable[[str], str]) -> Any:
+    """Settings of an answer with the names in them restored; ``index`` and ``pipeline`` map names back."""
+    if not isinstance(tree, dict):
+        return tree
+    return _restore(tree, "", index, pipeline)
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("index.")
+
+
+def _walk(tree: dict[str, Any], path: str, pipeline: Callable[[str], str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = _join(path, key)
+        if isinstance(value, dict):
+            out[key] = _walk(value, name, pipeline)
+            continue
+        bare = _bare(name)
+        if not _allowed(bare):
+            raise Refusal(
+                f"unknown setting [{name if name.startswith('index.') else 'index.' + name}] please check that any required "
+                "plugins are installed, or check the breaking changes documentation for removed settings"
+            )
+        out[key] = pipeline(value) if bare in PIPELINES and isinstance(value, str) else value
+    return out
+
+
+def _allowed(bare: str) -> bool:
+    if bare.startswith("analysis.") and bare.endswith(NODE_FILES):
+        return False
+    return bare in EXACT or bare.startswith(OPEN)
+
+
+def _restore(tree: dict[str, Any], path: str, index: Callable[[str], str], pipeline: Callable[[str], str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = _join(path, key)
+        if isinstance(value, dict):
+            value = _restore(value, name, index, pipeline)
+        elif isinstance(value, str):
+            bare = _bare(name)
+            if bare == "provided_name":
+                value = index(value)
+            elif bare in PIPELINES:
+                value = pipeline(value)
+        out[key] = value
+    return out

@@ -1,0 +1,70 @@
+"""Cat tables for a tenant: the node's rows as JSON, restored, and drawn as the client wants them.
+
+``_cat/indices`` is one call more when there is no row and the client wants the header: then the node's own drawing of the empty table is it.
+``_cat/health`` has no form for some indices only; its row is taken as this version draws it, and what it says of the whole cluster is
+replaced by what ``_cluster/health`` says of the tenant's indices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy.answer import encode, restore_error
+from esproxy.errors import Failed, Violation, json_headers
+from esproxy.exchange import Answer, Call, Calls, Headers, Procedure, Reply, Send
+from esproxy.metadata import cat, cluster
+from esproxy.request import Plan
+
+JSON = [(b"accept", b"application/json")]
+TEXT = [(b"accept", b"text/plain")]
+
+
+def cat_table(plan: Plan, target: bytes) -> Procedure:
+    """``target``: the node's table as JSON. Ends with the client's answer. Raises Violation for a foreign row."""
+    wanted = [Call(Send(plan.cluster.name, "GET", target, JSON, held=True))]
+    if plan.route.row.name == "cat.health":
+        expression = plan.owner().names.everything(plan.spelled)
+        wanted.append(Call(Send(plan.cluster.name, "GET", b"/_cluster/health/" + expression.encode(), JSON, held=True)))
+    answers = yield Calls(wanted)
+    for answer in answers:
+        if answer.status >= 400:
+            return _error(plan, answer)
+    rows = cat.restore_rows(orjson.loads(answers[0].body), plan.owner().names.prefix)
+    if rows is None:
+        raise Violation("a row of a cat table")
+    if len(answers) == 2:
+        cat.fill_health(rows, cluster.health(orjson.loads(answers[1].body)))
+    if wants_json(plan):
+        return Reply(200, json_headers(plan.product), encode(plan, rows))
+    header = plan.drawing.get("v", "false") != "false"
+    if header and not rows:
+        empty = yield Call(Send(plan.cluster.name, "GET", target.replace(b"format=json", b"v=true"), TEXT, held=True))
+        if b"\n" in empty.body.rstrip():
+            raise Failed("the table changed while it was drawn")  # a row came in between; the client asks again
+        return Reply(200, text_headers(plan), empty.body)
+    return Reply(200, text_headers(plan), cat.draw(rows, list(rows[0]) if rows else [], header=header))
+
+
+def wants_json(plan: Plan) -> bool:
+    """``format`` goes before ``Accept``."""
+    if "format" in plan.drawing:
+        return plan.drawing["format"] == "json"
+    accept = (plan.head.get(b"accept") or b"").lower()
+    return b"json" in accept and not accept.startswith(b"text/plain")
+
+
+def text_headers(plan: Plan) -> Headers:
+    product = [(b"x-elastic-product", b"Elasticsearch")] if plan.product else []
+    return [*product, (b"content-type", b"text/plain; charset=UTF-8")]
+
+
+def _error(plan: Plan, answer: Answer) -> Reply:
+    try:
+        tree: Any = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        tree = None
+    if not isinstance(tree, dict):
+        raise Failed("the node's answer could not be understood", status=502)
+    return Reply(answer.status, json_headers(plan.product), restore_error(plan, answer.body))

@@ -1,0 +1,245 @@
+"""From a client's request to the node's: target and headers, rewritten for the tenant's layout; bodies are in ``esproxy.bodies``.
+
+A ``Plan`` is one request, understood: all that the answer's way back (``esproxy.answer``) needs to know. Everything here raises
+Refusal for what is not understood; nothing has been sent by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from esproxy.api.filter_path import FilterPath
+from esproxy.api.kinds import Kind
+from esproxy.api.routes import Route
+from esproxy.api.tables import Endpoint
+from esproxy.api.target import build
+from esproxy.cluster import Cluster
+from esproxy.errors import Refusal, unknown_parameters, unsupported_media
+from esproxy.exchange import Head, Headers
+from esproxy.languages import LanguageError, lucene
+from esproxy.tenancy.identify import PatternIdentity
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.cursors import Sealer
+from esproxy.tenancy.tenant import Tenant, Tenants
+
+FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
+JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
+NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
+CAT_DRAWING = ("format", "v")
+
+
+@dataclass(slots=True)
+class Plan:
+    """One request, understood. ``spelled`` maps what is sent as an index name to what the client wrote."""
+
+    head: Head
+    cluster: Cluster
+    route: Route
+    endpoint: Endpoint
+    parts: dict[str, str]
+    query: dict[str, str]
+    raw_path: str
+    tenant: Tenant | None
+    pattern: PatternIdentity | None
+    tenants: Tenants
+    sealer: Sealer
+    spelled: dict[str, str] = field(default_factory=dict)
+    typed: bool = False  # typed_keys is asked for by us, not by the client
+    filter_path: FilterPath | None = None
+    drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
+    meta: MetaFields | None = None
+    help: bool = False  # the columns of a cat table are asked for, which say nothing of anybody
+    pit: bool = False  # the search names no index: its point in time does
+
+    @property
+    def product(self) -> bool:
+        return self.cluster.product
+
+    @property
+    def pretty(self) -> bool:
+        return self.query.get("pretty", "false") != "false"
+
+    def owner(self) -> Tenant:
+        """The tenant, known by now. Raises Refusal when nothing in the request told it."""
+        if self.tenant is None:
+            raise Refusal("nothing in the request tells the tenant")
+        return self.tenant
+
+    def index(self, name: str, *, creatable: bool = False) -> str:
+        self._adopt(name)
+        return self.owner().names.one(name, self.spelled, product=self.product, creatable=creatable)
+
+    def expression(self, text: str) -> str:
+        if self.pattern is not None:
+            for term in text.split(","):
+                self._adopt(term.removeprefix("-"))
+        return self.owner().names.expression(text, self.spelled, product=self.product)
+
+    def name(self, name: str) -> str:
+        """The physical name of a pipeline, script or template."""
+        return name if name == "_none" else self.owner().names.prefix + name
+
+    def lucene(self, text: str) -> str:
+        """Query-string text with the index names in it made physical. Raises Refusal."""
+        try:
+            return lucene.rewrite(text, None, self._lucene_value)
+        except LanguageError as error:
+            raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
+
+    def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
+        if name != "_index":
+            return text
+        self._adopt(text)
+        prefix = self.owner().names.prefix
+        return prefix.replace(".", "\\.") + f"({text})" if form is lucene.Form.REGEX else prefix + text
+
+    def open_cursor(self, token: str) -> str:
+        """The node's cursor for a client's token. Raises Refusal as a node does for an id that is none."""
+        kind = self.route.row.cursor
+        cursor = self.sealer.open(token, tenant=self.owner().id, kind=kind, cluster=self.cluster.name)
+        if cursor is None:
+            raise Refusal("Cannot parse scroll id" if kind == "scroll" else f"invalid id: [{token}]")
+        return cursor
+
+    def seal_cursor(self, cursor: str) -> str:
+        """The client's token for a node's cursor."""
+        kind = "scroll" if "scroll" in self.query else self.route.row.cursor
+        return self.sealer.seal(cursor, tenant=self.owner().id, kind=kind, cluster=self.cluster.name)
+
+    def _adopt(self, name: str) -> None:
+        """In index-pattern mode a name tells the tenant, and all names must tell the same."""
+        if self.pattern is None:
+            return
+        tenant = self.pattern.tenant_of(name.removeprefix("<").removesuffix(">"))
+        if self.tenant is None:
+            self.tenant = self.tenants.get(tenant)
+        elif self.tenant.id != tenant:
+            raise Refusal("the request names indices of more than one tenant")
+
+
+# --- target ---------------------------------------------------------------------------------------
+
+
+def physical_target(plan: Plan) -> bytes:
+    """The node's request target. Raises Refusal for an unknown parameter or a name that is none."""
+    template = plan.route.template
+    if plan.route.with_index is not None and not plan.pit:
+        template = plan.route.with_index
+        plan.parts["index"] = plan.owner().names.everything(plan.spelled)
+        done = "index"
+    else:
+        done = ""
+    path: list[str] = []
+    for part in template:
+        if part[0] != "{":
+            path.append(part)
+            continue
+        name = part[1:-1]
+        value = plan.parts[name]
+        path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value))
+    return build(path, _physical_query(plan))
+
+
+def _path_value(plan: Plan, kind: Kind, value: str) -> str:
+    if kind is Kind.INDEX:
+        return plan.index(value, creatable=plan.route.row.write)
+    if kind is Kind.EXPR:
+        return plan.expression(value)
+    if kind is Kind.ALIAS:
+        return value if value == "_all" else plan.expression(value)
+    if kind is Kind.CURSOR:
+        return plan.open_cursor(value)
+    if kind in (Kind.ID, Kind.COPY, Kind.FIELD):
+        return value
+    raise Refusal(f"the path of [{plan.raw_path}] cannot be used here")
+
+
+def _physical_query(plan: Plan) -> dict[str, str]:
+    known = plan.endpoint.query
+    if plan.query.get("help", "false") != "false":
+        plan.help = True
+    cat = plan.route.row.answer == "cat" and not plan.help
+    out: dict[str, str] = {}
+    unknown = [name for name in plan.query if name not in known and name != "format"]
+    if unknown:
+        raise unknown_parameters(plan.raw_path, unknown, known)
+    for name, value in plan.query.items():
+        kind = known.get(name, Kind.COPY)
+        if cat and name in CAT_DRAWING:
+            plan.drawing[name] = value
+        elif name == "filter_path" and plan.route.row.keyed:
+            plan.filter_path = FilterPath(value)
+        elif name == "format":
+            _only_json(value)
+        else:
+            out[name] = _query_value(plan, kind, name, value)
+    if cat:
+        out["format"] = "json"
+    if "_index" in plan.query.get("sort", ""):
+        plan.meta = MetaFields.of_sort(plan.query["sort"])
+    if plan.spelled and _has_dot_pattern(plan) and "expand_wildcards" in known:
+        out["expand_wildcards"] = _with_hidden(out.get("expand_wildcards", "open"))
+    return out
+
+
+def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
+    if kind is Kind.INDEX:
+        return plan.index(value)
+    if kind is Kind.EXPR:
+        return plan.expression(value)
+    if kind is Kind.PIPELINE or kind is Kind.SEARCH_PIPELINE:
+        return plan.name(value)
+    if kind is Kind.LUCENE:
+        return plan.lucene(value)
+    if kind is Kind.CURSOR:
+        return plan.open_cursor(value)
+    if name == "wait_for_completion" and value == "false":
+        raise Refusal("the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome")
+    if kind is Kind.REFUSE:
+        raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
+    return value  # a layout that leaves documents, ids and fields as they are
+
+
+def _only_json(value: str) -> None:
+    if value != "json":
+        raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+
+
+def _has_dot_pattern(plan: Plan) -> bool:
+    """A pattern that begins with a dot also matches hidden names that do; under a prefix the node cannot see the dot."""
+    return any(text.startswith(".") and "*" in text for text in plan.spelled.values())
+
+
+def _with_hidden(value: str) -> str:
+    return value if "hidden" in value or "all" in value or "none" in value else value + ",hidden"
+
+
+# --- headers ---------------------------------------------------------------------------------------
+
+
+def physical_headers(plan: Plan, media: bytes | None) -> Headers:
+    """What goes upstream of the client's headers: the media types, the trace, and its own request id under the tenant."""
+    out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
+    if media is not None:
+        out.append((b"content-type", media))
+    opaque = plan.head.get(b"x-opaque-id")
+    if opaque is not None:
+        out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
+    return out
+
+
+def media_type(plan: Plan) -> bytes:
+    """The content type of a body that we can read. Raises Refusal (406) for any other, as nodes do for theirs."""
+    values = plan.head.all(b"content-type")
+    if len(values) > 1:
+        raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
+    text = values[0].decode("latin-1") if values else ""
+    media, *options = [part.strip() for part in text.lower().split(";")]
+    allowed = NDJSON_TYPES if plan.endpoint.framing else JSON_TYPES | {"application/x-ndjson"}
+    if media not in allowed or not (plan.product or "vnd" not in media):
+        raise unsupported_media(text)
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "compatible-with" and value not in ("8", "9") or name == "charset" and value not in ("utf-8", "utf8"):
+            raise unsupported_media(text)
+    return values[0]

@@ -1,0 +1,222 @@
+"""Runs procedures: generators that yield upstream calls and waits, and end with an outcome.
+
+A ``Run`` is one procedure under way. It is advanced from the engine's callbacks and the loop's timers; there is no task.
+Exchanges *join* a run and are told its outcome by ``resumed``. A run with a key is shared by all who need the same and
+outlives them, so a client that leaves does not stop what others will need; a run without one ends with its client.
+
+States of a run: NEW → RUNNING → OVER. At its end a run first leaves the table of shared runs and only then tells those who
+joined: whoever needs the same again starts anew. An exception that leaves the generator is the outcome of all who joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable
+from typing import Protocol
+
+from esproxy.errors import EsproxyError, UpstreamFailed
+from esproxy.exchange import Answer, AnswerHead, Call, Calls, Go, Headers, Need, Outcome, Procedure, Reply, Wait
+from esproxy.upstream.engine_api import EngineLike, Failure, Flight
+
+logger = logging.getLogger("esproxy.serve")
+
+
+class Waiter(Protocol):
+    def resumed(self, outcome: Outcome | BaseException) -> None: ...
+
+
+class Procedures:
+    """All runs of a process."""
+
+    def __init__(self, engine: EngineLike) -> None:
+        self.engine = engine
+        self.shared: dict[Hashable, Run] = {}
+
+    def find(self, need: Need) -> Run:
+        """The run for a need: the one under way with the same key, or a new one, which starts when it is joined."""
+        if need.key is None:
+            return Run(self, need.procedure, None)
+        run = self.shared.get(need.key)
+        if run is None:
+            run = self.shared[need.key] = Run(self, need.procedure, need.key)
+        elif run.procedure is not need.procedure:
+            need.procedure.close()
+        return run
+
+    def close(self) -> None:
+        """End the shared runs; the others end with their exchanges."""
+        for run in list(self.shared.values()):
+            run.cancel()
+
+
+class Run:
+    __slots__ = ("calls", "key", "over", "procedure", "procedures", "started", "timer", "waiters")
+
+    def __init__(self, procedures: Procedures, procedure: Procedure, key: Hashable | None) -> None:
+        self.procedures = procedures
+        self.procedure = procedure
+        self.key = key
+        self.waiters: list[Waiter] = []
+        self.calls: list[Collector] = []
+        self.timer: asyncio.TimerHandle | None = None
+        self.started = False
+        self.over = False
+
+    def join(self, waiter: Waiter) -> None:
+        self.waiters.append(waiter)
+        if not self.started:
+            self.started = True
+            self.advance(None)
+
+    def leave(self, waiter: Waiter) -> None:
+        """The client is gone."""
+        if waiter in self.waiters:
+            self.waiters.remove(waiter)
+        if self.key is None and not self.over:
+            self.cancel()
+
+    def cancel(self) -> None:
+        """End the procedure where it stands, with what it has under way. Nobody is told."""
+        self.over = True
+        self.forget()
+        self.waiters.clear()
+        if self.timer is not None:
+            self.timer.cancel()
+        for call in self.calls:
+            call.cancel()
+        try:
+            self.procedure.close()
+        except Exception:
+            logger.exception("a procedure failed while it was ended")
+
+    def forget(self) -> None:
+        if self.key is not None and self.procedures.shared.get(self.key) is self:
+            del self.procedures.shared[self.key]
+
+    def advance(self, value: object) -> None:
+        """Give the procedure what it asked for, and do what it asks for next."""
+        try:
+            wish = self.procedure.throw(value) if isinstance(value, BaseException) else self.procedure.send(value)
+        except StopIteration as end:
+            outcome = end.value
+            if not isinstance(outcome, (Reply, Go)):
+                outcome = TypeError(f"a procedure must end with a Reply or GO, not {outcome!r}")
+            return self.end(outcome)
+        except Exception as error:
+            return self.end(error)
+        try:
+            self.carry_out(wish)
+        except Exception as error:  # a wish that is none, a call that the engine does not take: the procedure hears of it
+            self.advance(error)
+
+    def carry_out(self, wish: object) -> None:
+        if isinstance(wish, Call):
+            self.start([wish], lambda answers: answers[0])
+        elif isinstance(wish, Calls):
+            if wish.calls:
+                self.start(wish.calls, lambda answers: answers)
+            else:
+                self.advance([])
+        elif isinstance(wish, Wait):
+            self.timer = asyncio.get_running_loop().call_later(wish.seconds, self.wait_is_over)
+        else:
+            raise TypeError(f"a procedure cannot yield {wish!r}")
+
+    def wait_is_over(self) -> None:
+        self.timer = None
+        self.advance(None)
+
+    def start(self, wanted: list[Call], shape: Callable[[list[Answer]], object]) -> None:
+        """Start calls; when all have ended, go on with their answers, or with the first failure among them."""
+        waiting = len(wanted)
+
+        def ended() -> None:
+            nonlocal waiting
+            waiting -= 1
+            if waiting or self.over:
+                return
+            self.calls = []
+            failure = next((call.failure for call in calls if call.failure is not None), None)
+            if failure is not None:
+                self.advance(UpstreamFailed(failure.what, failure.detail))
+            else:
+                self.advance(shape([call.answer() for call in calls]))
+
+        calls = self.calls = [Collector(call.limit, ended) for call in wanted]
+        try:
+            for call, one in zip(calls, wanted, strict=True):
+                if not self.over:
+                    call.start(self.procedures.engine, one)
+        except Exception:
+            for call in calls:
+                call.cancel()
+            raise
+
+    def end(self, outcome: Outcome | BaseException) -> None:
+        self.over = True
+        self.forget()
+        if isinstance(outcome, BaseException) and not isinstance(outcome, EsproxyError):
+            logger.error("a procedure failed: %s", self.procedure.__qualname__, exc_info=outcome)
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter.resumed(outcome)
+
+
+class Collector:
+    """The sink of one call of a procedure: gathers a whole answer up to a limit."""
+
+    __slots__ = ("body", "ended", "failure", "flight", "head", "limit", "over")
+
+    def __init__(self, limit: int, ended: Callable[[], None]) -> None:
+        self.limit = limit
+        self.ended = ended
+        self.flight: Flight | None = None
+        self.head: AnswerHead | None = None
+        self.body = bytearray()
+        self.failure: Failure | None = None
+        self.over = False
+
+    def start(self, engine: EngineLike, call: Call) -> None:
+        flight = engine.start(call.send, self)
+        if not self.over:
+            self.flight = flight
+
+    def cancel(self) -> None:
+        if not self.over:
+            self.over = True
+            if self.flight is not None:
+                self.flight.cancel()
+
+    def answer(self) -> Answer:
+        assert self.head is not None
+        headers: Headers = self.head.headers
+        return Answer(self.head.status, headers, bytes(self.body))
+
+    # the engine's Sink
+
+    def may_send(self, now: float) -> bool:
+        return True
+
+    def open_answer(self, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> None:
+        self.head = head
+        self.body.clear()
+        self.feed_answer(chunk, last)
+
+    def feed_answer(self, chunk: bytes, last: bool) -> None:
+        self.body += chunk
+        if len(self.body) > self.limit:
+            if not last and self.flight is not None:
+                self.flight.cancel()
+            self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+        elif last:
+            self.over = True
+            self.ended()
+
+    def fail_answer(self, failure: Failure) -> None:
+        self.failure = failure
+        self.over = True
+        self.ended()
+
+    def writable(self, yes: bool) -> None:
+        """The whole body is in the Send: there is nothing to hold back."""

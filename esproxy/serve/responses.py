@@ -1,0 +1,169 @@
+"""Answers as ASGI messages: framing, compression, and the spool for HTTP/1.0.
+
+Framing is decided here alone: whatever the Gateway says about lengths and connections is left out and said anew. A whole answer
+has its length. One in parts has the length its head tells, or goes in chunks. Large answers are compressed a slice at a time,
+with the loop let go in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Generator
+from typing import IO, Protocol
+
+from starlette.types import Scope, Send
+
+from esproxy.config import Limits
+from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
+from esproxy.serve.coding import STEP, Deflater, accepts_gzip, compressible
+
+FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection", b"keep-alive"})
+WITHOUT_BODY = frozenset({204, 304})
+IN_MEMORY = 1 << 20  # a spool above it is an unlinked file
+
+
+class AnswerCut(Exception):
+    """Raised out of the application so that the server cuts the connection: the answer is not whole and must not look so."""
+
+
+def close_spool(step: Release) -> None:
+    """Parts that come from a generator end with it, and so does the file that they lie in."""
+    if isinstance(step.parts, Generator):
+        step.parts.close()
+
+
+class Context(Protocol):
+    limits: Limits
+    draining: bool
+
+
+class Response:
+    """The answer to one request on its way out."""
+
+    __slots__ = ("app", "deflater", "head", "http10", "send", "spool", "spooled", "started")
+
+    def __init__(self, head: Head, scope: Scope, send: Send, app: Context) -> None:
+        self.head = head
+        self.app = app
+        self.send = send
+        self.http10 = scope["http_version"] == "1.0"
+        self.started = False
+        self.deflater: Deflater | None = None
+        self.spool: IO[bytes] | None = None
+        self.spooled: AnswerHead | None = None
+
+    async def whole(self, status: int, headers: Headers, body: bytes, uploaded: bool, length: int | None = None) -> None:
+        """An answer in one piece. ``length``: of the body that a HEAD is not given, when it is not here."""
+        headers = self.framed(headers, uploaded)
+        if self.head.method == "HEAD":
+            headers.append((b"content-length", b"%d" % (len(body) if length is None else length)))
+            await self.start(status, headers)
+            return await self.body(b"", True)
+        if status in WITHOUT_BODY:
+            await self.start(status, headers)
+            return await self.body(b"", True)
+        if len(body) >= self.app.limits.min_compress and self.may_compress(headers):
+            headers.append((b"content-encoding", b"gzip"))
+            if len(body) > STEP and not self.http10:
+                return await self.in_slices(status, headers, body)
+            body = Deflater().feed(body, True)
+        headers.append((b"content-length", b"%d" % len(body)))
+        await self.start(status, headers)
+        await self.body(body, True)
+
+    async def in_slices(self, status: int, headers: Headers, body: bytes) -> None:
+        """A large answer compressed without keeping others waiting."""
+        await self.start(status, headers)
+        deflater = Deflater()
+        for begin in range(0, len(body), STEP):
+            last = begin + STEP >= len(body)
+            await self.body(deflater.feed(body[begin : begin + STEP], last), last)
+            await asyncio.sleep(0)
+
+    async def part(self, step: Write, uploaded: bool) -> None:
+        """A part of an answer; the first one carries its head."""
+        if self.http10:
+            return await self.spool_part(step, uploaded)
+        if not self.started:
+            assert step.head is not None
+            await self.start_parts(step.head, uploaded)
+        data = step.data if self.deflater is None else self.deflater.feed(step.data, step.last)
+        if data or step.last:
+            await self.body(data, step.last)
+
+    async def start_parts(self, head: AnswerHead, uploaded: bool) -> None:
+        headers = self.framed(head.headers, uploaded)
+        if self.head.method != "HEAD" and self.may_compress(headers):
+            self.deflater = Deflater()
+            headers.append((b"content-encoding", b"gzip"))
+        elif head.length is not None:
+            headers.append((b"content-length", b"%d" % head.length))
+        await self.start(head.status, headers)
+
+    async def release(self, step: Release, uploaded: bool) -> None:
+        """A whole answer whose parts lie in a spool; it is emptied, and closed, here."""
+        headers = self.framed(step.headers, uploaded)
+        compress = self.head.method != "HEAD" and not self.http10 and self.may_compress(headers)
+        if compress and step.length >= self.app.limits.min_compress:
+            self.deflater = Deflater()
+            headers.append((b"content-encoding", b"gzip"))
+        else:
+            headers.append((b"content-length", b"%d" % step.length))
+        await self.start(step.status, headers)
+        try:
+            for part in step.parts:
+                data = part if self.deflater is None else self.deflater.feed(part, False)
+                if data and self.head.method != "HEAD":
+                    await self.body(data, False)
+                await asyncio.sleep(0)
+        finally:
+            close_spool(step)
+        await self.body(b"" if self.deflater is None else self.deflater.feed(b"", True), True)
+
+    async def spool_part(self, step: Write, uploaded: bool) -> None:
+        """An HTTP/1.0 client is sent nothing before all of it is there."""
+        if self.spool is None:
+            self.spool = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)
+            self.spooled = step.head
+        self.spool.write(step.data)
+        if not step.last:
+            return
+        assert self.spooled is not None
+        headers = self.framed(self.spooled.headers, uploaded)
+        headers.append((b"content-length", b"%d" % self.spool.tell()))
+        await self.start(self.spooled.status, headers)
+        self.spool.seek(0)
+        while data := self.spool.read(STEP):
+            await self.body(data, False)
+        await self.body(b"", True)
+
+    def close(self) -> None:
+        if self.spool is not None:
+            self.spool.close()
+
+    async def cut(self, why: str, instead: Reply) -> None:
+        """Let the server cut the connection; while nothing has left, as with a spool, there is a better answer."""
+        if self.started:
+            raise AnswerCut(why)
+        await self.whole(instead.status, instead.headers, instead.body, uploaded=True)
+
+    def framed(self, headers: Headers, uploaded: bool) -> Headers:
+        """The headers without framing, and with the end of the connection where it has to end.
+
+        A body that was announced with ``Expect`` and not asked for may or may not come: what follows could not be told apart.
+        """
+        kept = [header for header in headers if header[0] not in FRAMING]
+        if self.app.draining or (not uploaded and self.head.get(b"expect") is not None):
+            kept.append((b"connection", b"close"))
+        return kept
+
+    def may_compress(self, headers: Headers) -> bool:
+        return compressible(headers) and accepts_gzip(self.head.headers)
+
+    async def start(self, status: int, headers: Headers) -> None:
+        self.started = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def body(self, data: bytes, last: bool) -> None:
+        await self.send({"type": "http.response.body", "body": data, "more_body": not last})

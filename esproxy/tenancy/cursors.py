@@ -1,0 +1,57 @@
+"""Cursors (scroll ids, point in time ids) as sealed tokens.
+
+What a node hands out says which shards of which indices it reads, and works for whoever has it. A client gets a token instead:
+the node's id under authenticated encryption, bound to tenant, kind and cluster. A token of another tenant or kind, a raw id of a node or
+a changed byte does not open; nothing of it reaches a node (a made-up scroll id can take an Elasticsearch node down: it
+reads a length out of it and allocates that). The same token sent twice is legitimate. Expiry is the cluster's.
+
+Format: URL-safe base64 of nonce (12 bytes) and AES-256-GCM of the id; the bound data is authenticated, not carried. The first key
+seals, every key opens, so keys can be rotated; all processes in front of a cluster must have the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+NONCE = 12
+
+
+class Sealer:
+    """Seals and opens cursors with the configured keys (text of any length, the first one seals)."""
+
+    def __init__(self, keys: list[str]) -> None:
+        if not keys:
+            raise ValueError("at least one key is needed to seal cursors")
+        self._keys = [AESGCM(hashlib.blake2b(key.encode(), digest_size=32, person=b"esproxy cursor").digest()) for key in keys]
+
+    def seal(self, cursor: str, *, tenant: str, kind: str, cluster: str) -> str:
+        """The token for a node's cursor."""
+        nonce = os.urandom(NONCE)
+        sealed = self._keys[0].encrypt(nonce, cursor.encode(), _bound(tenant, kind, cluster))
+        return base64.urlsafe_b64encode(nonce + sealed).decode()
+
+    def open(self, token: str, *, tenant: str, kind: str, cluster: str) -> str | None:
+        """The node's cursor, or None when the token is not one of this tenant, kind and cluster."""
+        try:
+            raw = base64.b64decode(token.encode("ascii"), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if base64.urlsafe_b64encode(raw).decode() != token:
+            return None  # another spelling of the same bytes is a changed token
+        bound = _bound(tenant, kind, cluster)
+        for key in self._keys:
+            try:
+                return key.decrypt(raw[:NONCE], raw[NONCE:], bound).decode()
+            except (InvalidTag, ValueError):
+                continue
+        return None
+
+
+def _bound(tenant: str, kind: str, cluster: str) -> bytes:
+    return f"{tenant}\n{kind}\n{cluster}".encode()

@@ -1,0 +1,272 @@
+"""One keep-alive connection to a node: requests out, answers in, one at a time.
+
+    IDLE ── begin(flight) ──▶ BUSY ── answer whole ──▶ IDLE (engine.released) or closed
+                               │ fault, end of stream, drop()
+                               └──▶ closed (the flight is told, the engine forgets it)
+
+The transport calls ``data_received``, httptools calls the ``on_`` methods, which only collect; after each read the flight
+is told once, so a small answer is one call: head, body and end together.
+
+A connection is used again only if nothing is in doubt: the answer ended by its own framing, the node did not say
+``close``, nothing came after the end, and the whole request had been sent. Bytes on an idle connection close it.
+
+What an answer's end is: nothing after the head for HEAD, 204 and 304 (the parser does not know about the HEAD and would
+take the next answer for its body, so it is thrown away); ``content-length``; the last chunk; else the end of the stream.
+A transfer coding other than ``chunked`` is a fault, like everything the parser finds wrong.
+
+Two ends meet badly when a node answers early and hangs up while we are sending: the write fails, asyncio gives
+the connection up, and the answer is lost though it lies in the socket. ``_salvage`` reads it from there.
+
+Ownership: ``flight`` is set between ``begin`` and the end of the call. Whoever ends the call takes it out first, so no
+flight is told twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import httptools
+
+from esproxy.exchange import AnswerHead, Headers
+from esproxy.upstream.engine_api import Failure
+from esproxy.upstream.node import Node
+from esproxy.upstream.request import chunk, head
+
+if TYPE_CHECKING:
+    from esproxy.upstream.client import Cluster, Engine
+    from esproxy.upstream.flight import EngineFlight
+
+MAX_HEAD = 256 << 10
+JOIN = 64 << 10  # bodies up to here leave in one write with their head
+SALVAGE = 256 << 10
+BODILESS = frozenset({204, 304})
+
+
+class Unexpected(Exception):
+    """Bytes after the end of an answer."""
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, engine: Engine, cluster: Cluster, node: Node) -> None:
+        self.engine = engine
+        self.cluster = cluster
+        self.node = node
+        self.clock = engine.clock
+        self.transport: asyncio.Transport | None = None
+        self.parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
+        self.flight: EngineFlight | None = None
+        self.lost = False
+        self.touched = 0.0  # when something last moved
+        self.write_blocked = False
+        self.unsent = 0  # write buffer at the last look of the sweeper
+        self._read_paused = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.head: AnswerHead | None = None
+        self.head_bytes = 0
+        self.headers: Headers = []
+        self.parts: list[bytes] = []
+        self.length: int | None = None
+        self.coding: bytes | None = None
+        self.complete = False
+        self.keep_alive = False
+        self.fault: str | None = None
+        self.early = False  # the answer came before the request was through
+
+    # --- the engine's side
+
+    def begin(self, flight: EngineFlight) -> None:
+        """Send a request. The flight has been asked."""
+        self.flight = flight
+        self.touched = self.clock()
+        self._reset()
+        send = flight.send
+        text = head(send, flight.lines, self.node.preamble)
+        body = send.body if send.last else chunk(send.body, False)
+        transport = self.transport
+        if len(body) <= JOIN:
+            transport.write(text + body)
+        else:
+            transport.write(text)
+            transport.write(body)
+        if flight.paused:
+            self.pause()
+
+    def write(self, data: bytes, last: bool) -> None:
+        self.touched = self.clock()
+        self.transport.write(chunk(data, last))
+
+    def pause(self) -> None:
+        if not self._read_paused and not self.transport.is_closing():
+            self._read_paused = True
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._read_paused and not self.transport.is_closing():
+            self._read_paused = False
+            self.touched = self.clock()
+            self.transport.resume_reading()
+
+    def drop(self) -> None:
+        """End whatever is under way without a word to the flight: the node sees us hang up."""
+        self.flight = None
+        self.lost = True
+        if self.transport is not None:
+            self.transport.abort()
+
+    def stalled(self, now: float, timeout: float) -> bool:
+        """Whether it is the node's turn, and has been for too long."""
+        flight = self.flight
+        unsent = self.transport.get_write_buffer_size()
+        if unsent != self.unsent:  # it still takes bytes
+            self.unsent, self.touched = unsent, now
+        waiting = (flight.uploaded or self.write_blocked) and not self._read_paused
+        return waiting and now - self.touched > timeout
+
+    # --- the transport's side
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+
+    def pause_writing(self) -> None:
+        self.write_blocked = True
+        if self.flight is not None:
+            self.flight.upload_writable(False)
+
+    def resume_writing(self) -> None:
+        self.write_blocked = False
+        self.touched = self.clock()
+        if self.flight is not None:
+            self.flight.upload_writable(True)
+
+    def data_received(self, data: bytes) -> None:
+        flight = self.flight
+        if flight is None:
+            self.drop()  # nobody asked
+            return
+        self.touched = self.clock()
+        self.node.bytes_read += len(data)
+        self._parse(data)
+        try:
+            self._tell()
+        except Exception as error:
+            self._sink_failed(flight, error)
+
+    def eof_received(self) -> None:
+        """Abort, since a close would first wait until what is left of the request has been sent to nobody."""
+        self.lost = True
+        self.transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.lost = True
+        if self.flight is not None and error is not None:
+            self._salvage()
+        self.engine.forget(self)
+        flight, self.flight = self.flight, None
+        self.parser = None  # it holds us by its callbacks
+        try:
+            if flight is not None:
+                self._end_of_stream(flight, error)
+        finally:
+            self.engine.room(self.cluster)
+
+    def _end_of_stream(self, flight: EngineFlight, error: Exception | None) -> None:
+        framed = self.length is not None or self.coding is not None
+        if self.head is not None and not framed and error is None:
+            flight.answered(self.head, b"", True)
+        else:
+            flight.broke(str(error) if error is not None else "the node hung up before its answer was whole")
+
+    def _salvage(self) -> None:
+        """Read what the node said before it hung up. The transport closes the socket only after connection_lost."""
+        if self.transport.get_extra_info("sslcontext") is not None:
+            return
+        handle = self.transport.get_extra_info("socket").fileno()
+        try:
+            data = os.read(handle, SALVAGE) if handle >= 0 else b""
+        except OSError:  # nothing there, or the reset has swept it away: broken, as without this
+            return
+        if data:
+            self._parse(data)
+            self._tell()
+
+    def _sink_failed(self, flight: EngineFlight, error: Exception) -> None:
+        """The sink's call is lost, and only that: let through, the error would make the transport close a connection
+        that may carry another call by now."""
+        self.engine.loop.call_exception_handler({"message": "the sink of an upstream call failed", "exception": error})
+        if self.flight is flight:
+            self.drop()
+            flight.fail(Failure("broken", "the sink failed"))
+
+    # --- reading an answer
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self.fault = self.fault or f"not HTTP: {error}"
+        if self.head is None:
+            self.head_bytes += len(data)
+            if self.head_bytes > MAX_HEAD:
+                self.fault = "the head of the answer does not end"
+
+    def _tell(self) -> None:
+        """After a read: pass on what there is, end the call if it is whole or at fault."""
+        flight, answer, parts = self.flight, self.head, self.parts
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        if self.complete:
+            self.flight = None
+            sent = flight.uploaded and not self.early and self.transport.get_write_buffer_size() == 0
+            if self.keep_alive and self.fault is None and sent and not self.lost and not self._read_paused:
+                self.engine.released(self)  # from here on this connection may carry another call
+            else:
+                self.drop()
+            flight.answered(answer, data, True)
+        elif self.fault is not None:
+            self.drop()
+            flight.broke(self.fault)
+        elif answer is not None:
+            self.parts = []
+            flight.answered(answer, data, False)
+
+    # --- callbacks of the parser
+
+    def on_message_begin(self) -> None:
+        if self.complete:
+            raise Unexpected("bytes after the end of the answer")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.head is not None:
+            return  # a trailer: nobody has asked for it
+        name = name.lower()
+        self.headers.append((name, value))
+        if name == b"content-length":
+            self.length = int(value)
+        elif name == b"transfer-encoding":
+            self.coding = value if self.coding is None else self.coding + b", " + value
+
+    def on_headers_complete(self) -> None:
+        status = self.parser.get_status_code()
+        if status < 200:
+            self.headers = []
+            return
+        if self.coding is not None and self.coding.lower() != b"chunked":
+            self.fault = "an answer with a transfer-encoding other than chunked"
+        self.head = AnswerHead(status, self.headers, self.length)
+        if self.flight.send.method == "HEAD" or status in BODILESS:
+            self.complete = True
+            self.keep_alive = self.parser.should_keep_alive()
+            self.parser = httptools.HttpResponseParser(self)
+
+    def on_body(self, data: bytes) -> None:
+        if self.complete:
+            raise Unexpected("a body where there is none")
+        self.parts.append(data)
+
+    def on_message_complete(self) -> None:
+        if self.head is not None and not self.complete:
+            self.complete = True
+            self.keep_alive = self.parser.should_keep_alive()

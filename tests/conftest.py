@@ -1,0 +1,56 @@
+"""Which engines the tests run on.
+
+    pytest --engine es9 --engine os3        or ESPROXY_TEST_ENGINES=es9,os3
+    ESPROXY_TEST_UPSTREAM_OS3=http://…      a node that runs already, instead of an embedded one
+
+By default the newest OpenSearch and the newest Elasticsearch; where no JDK is found for one of them, the next older one that
+can be run. An engine that was asked for and cannot be run is skipped aloud, with the command that installs what is missing;
+when none can be run, the tests that need one fail.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from esproxy.embedded import ENGINES
+from tests.engines import CHOICE, choose, client_major, engines_in, upstream_of
+
+# No time limits, and a failure prints what reproduces it. `--hypothesis-profile` picks another: fuzz for the long run.
+settings.register_profile("esproxy", deadline=None, print_blob=True)
+settings.register_profile("fuzz", settings.get_profile("esproxy"), max_examples=10_000)
+settings.load_profile("esproxy")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", action="append", choices=list(ENGINES),
+        help="run integration tests on this engine, may be given again (default: the newest of each family that runs here)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[CHOICE] = choose(config.getoption("--engine") or engines_in(os.environ), client_major(), os.environ)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    choice = config.stash[CHOICE]
+    named = [f"{name} ({upstream_of(name) or ENGINES[name].title})" for name in choice.names]
+    return [f"engines: {', '.join(named)}", *(f"engines: {note}" for note in choice.notes)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine_name" in metafunc.fixturenames:
+        # Of session scope: all tests of one engine run together, and its node is gone before the next one starts.
+        metafunc.parametrize("engine_name", metafunc.config.stash[CHOICE].names, indirect=True, scope="session")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    choice = config.stash[CHOICE]
+    lines = [*choice.notes, *(f"skipped engine {name}: {choice.why_not(name)}" for name in choice.missing)]
+    if lines:
+        terminalreporter.section("engines that did not run", yellow=True)
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -1,0 +1,51 @@
+"""What a failure says."""
+
+from __future__ import annotations
+
+import pytest
+
+from esproxy.core import MALFORMED, BodyError, Pass, Status, rewrite
+from tests.core.tables import BINDINGS, ROOTS, TABLE
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_words_and_an_offset(status):
+    error = BodyError(status, 17, b"a_key")
+    assert error.words == f"{status.words}, at byte 17 under the key [a_key]"
+    assert error.malformed == (status in MALFORMED)
+
+
+def test_reason_of_a_refusal_comes_first():
+    with pytest.raises(BodyError) as caught:
+        rewrite(TABLE, ROOTS["search"], BINDINGS["copy"], b'{"secret":1}')
+    assert str(caught.value) == "this key is not for tenants, at byte 10 under the key [secret]"
+
+
+def test_reason_of_a_binding_comes_first():
+    with pytest.raises(BodyError, match="^no cursors, at byte 7"):
+        rewrite(TABLE, ROOTS["search"], BINDINGS["shared"], b'{"pit":1}')
+
+
+def test_key_that_is_no_text_is_shown_all_the_same():
+    error = BodyError(Status.ENCODING, 1, b"\xff")
+    assert "�" in str(error)
+
+
+def test_long_key_is_cut():
+    one = Pass(TABLE, ROOTS["search"], BINDINGS["copy"])
+    one.feed(b'{"' + b"k" * 1000 + b'":1}', True)
+    assert one.key == b"k" * 64
+
+
+def test_key_of_an_array_is_known_again_behind_an_object_in_it():
+    with pytest.raises(BodyError) as caught:
+        rewrite(TABLE, ROOTS["search"], BINDINGS["copy"], b'{"knn":[{"k":1},{]}')
+    assert caught.value.key == b"knn"
+
+
+def test_of_takes_the_failure_from_a_pass():
+    one = Pass(TABLE, ROOTS["search"], BINDINGS["copy"])
+    with pytest.raises(AssertionError, match="no error"):
+        BodyError.of(one)
+    one.feed(b"[", True)
+    assert BodyError.of(one).status is Status.TRUNCATED

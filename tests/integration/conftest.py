@@ -1,0 +1,60 @@
+"""Real nodes for the integration tests: one per engine and session, at most one at a time.
+
+``engine_name`` parametrises a test over the session's engines (see tests/conftest.py). The node is shared: a test uses names
+of its own and removes what it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
+from tests.engines import CHOICE, progress_on_terminal, upstream_of
+
+_HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one engine together
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark ours, and run them last: what fails quickly is to be seen quickly."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.integration)
+    items.sort(key=lambda item: item.path.is_relative_to(_HERE))
+
+
+@pytest.fixture(scope="session")
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """Name of the engine under test, one that can be run here."""
+    choice, name = request.config.stash[CHOICE], request.param
+    if name in choice.missing:
+        why = f"{name}: {choice.why_not(name)}"
+        if choice.none_runs:
+            pytest.fail(f"no engine can be run here; {why}", pytrace=False)
+        pytest.skip(why)
+    return name
+
+
+@pytest.fixture(scope="session")
+def engine(engine_name: str) -> Engine:
+    """What is known of the engine under test: family, version, …"""
+    return ENGINES[engine_name]
+
+
+@pytest.fixture(scope="session")
+def on_progress(request: pytest.FixtureRequest) -> ProgressPrinter:
+    """For the tests that start nodes themselves; shown in pytest's terminal."""
+    return progress_on_terminal(request.config)
+
+
+@pytest.fixture(scope="session")
+def node_url(engine_name: str, on_progress: ProgressPrinter) -> Iterator[str]:
+    """Address of the session's node, without a slash at its end."""
+    if (running := upstream_of(engine_name)) is not None:
+        yield running.rstrip("/")
+    else:
+        with EmbeddedCluster(engine_name, on_progress=on_progress) as cluster:
+            yield cluster.url

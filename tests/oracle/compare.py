@@ -1,0 +1,110 @@
+"""Two answers to one call → what differs, by path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from esproxy.api.deviations import DEVIATIONS, Deviation
+from tests.oracle.normalise import matches, normalise
+from tests.oracle.run import Played, Run
+
+MISSING = "<missing>"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``direct`` is what the bare node says, ``proxied`` what the tenant sees."""
+
+    scenario: str
+    call: str
+    path: str
+    direct: Any
+    proxied: Any
+
+    def __str__(self) -> str:
+        return f"{self.scenario}: {self.call}\n    at {self.path}\n    direct:  {_short(self.direct)}\n    proxied: {_short(self.proxied)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 600 else text[:600] + "…"
+
+
+def compare_runs(direct: Run, proxied: Run, layout: str) -> list[Difference]:
+    """All differences of a scenario. Both runs have played the same calls."""
+    found: list[Difference] = []
+    rows = [row for row in DEVIATIONS if row.layout == layout]
+    for ours, theirs in zip(direct.played, proxied.played, strict=True):
+        found += compare(direct.scenario.name, ours, theirs, rows)
+    return found
+
+
+def compare(scenario: str, direct: Played, proxied: Played, rows: list[Deviation]) -> list[Difference]:
+    call = str(direct.call)
+    everywhere = [row for row in rows if row.everywhere]
+    if direct.call.differs is not None:
+        named = [row for row in rows if row.name == direct.call.differs]
+        if named and named[0].refused:
+            return _refused(scenario, call, proxied, named[0])
+        everywhere += named
+    left, right = normalise(direct.answer, call), normalise(proxied.answer, call)
+    for row in everywhere:
+        _same_order(row, left.body, right.body)
+    parts = {
+        "status": (left.status, right.status),
+        "headers": (left.headers, right.headers),
+        "layout": (left.layout, right.layout),
+        "body": (left.body, right.body),
+    }
+    return [
+        Difference(scenario, call, "/".join(path), ours, theirs)
+        for part, (one, two) in parts.items()
+        for path, ours, theirs in _differences(one, two, (part,))
+        if not any(_allows(row, path, ours, theirs) for row in everywhere)
+    ]
+
+
+def _refused(scenario: str, call: str, proxied: Played, row: Deviation) -> list[Difference]:
+    """A row that says the proxy refuses the call: then it does, in Elasticsearch's shape."""
+    answer = proxied.answer
+    shaped = isinstance(answer.body, dict) and "error" in answer.body
+    if str(answer.status) == row.refused and (shaped or proxied.call.method == "HEAD"):
+        return []
+    return [Difference(scenario, call, "status", f"refused with {row.refused} ({row.name})", (answer.status, answer.body))]
+
+
+def _same_order(row: Deviation, one: Any, two: Any) -> None:
+    """Lists whose order a row lets differ are put in one order, on both sides."""
+    for pattern, text in row.masks:
+        if text.startswith("unordered:"):
+            for side in (one, two):
+                for step in pattern.split("/")[1:]:
+                    side = side.get(step) if isinstance(side, dict) else None
+                if isinstance(side, list):
+                    side.sort(key=lambda item: str(item.get(text.partition(":")[2])))
+
+
+def _allows(row: Deviation, path: tuple[str, ...], ours: Any, theirs: Any) -> bool:
+    for pattern, text in row.masks:
+        if matches(pattern, path):
+            if not text:
+                return True
+            if text.startswith("unordered:"):
+                continue
+            if isinstance(ours, str) and isinstance(theirs, str) and re.sub(text, "<>", ours) == re.sub(text, "<>", theirs):
+                return True
+    return False
+
+
+def _differences(one: Any, two: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    if isinstance(one, dict) and isinstance(two, dict):
+        for key in [*one, *(key for key in two if key not in one)]:
+            yield from _differences(one.get(key, MISSING), two.get(key, MISSING), (*path, key))
+    elif isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
+        for place, (left, right) in enumerate(zip(one, two, strict=True)):
+            yield from _differences(left, right, (*path, str(place)))
+    elif one != two or type(one) is not type(two):
+        yield path, one, two

@@ -1,0 +1,192 @@
+"""How good the scenarios are: the share of the rule tables' transitions that they exercise in calls answered 2xx.
+
+A *transition* is one of
+
+    url       (endpoint, method, template)
+    parameter (endpoint, name)              REFUSEd ones are not counted: no 2xx can come of them
+    request   (state, key)                  a known key, ``*`` for any other
+    response  (state, key)                  likewise; reported, without a bar: what a node answers is the node's
+
+Only endpoints of ``ENDPOINTS`` count, and of a bulk only the items that were answered 2xx. States are walked as
+docs/design/rule-tables.md says, by a few lines of its own: the compiled core is what is being tested.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from esproxy.api.kinds import Kind
+from esproxy.api.tables import Endpoint, Tables, load
+from tests.oracle.answer import Number
+from tests.oracle.run import Played, Run
+
+ENDPOINTS = (  # of the endpoints in the tables, those that are served
+    "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget", "search", "count",
+    "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping",
+    "indices.get_field_mapping", "indices.refresh", "cluster.health", "cat.indices",
+)  # fmt: skip
+TABLE = {"es": "elasticsearch", "os": "opensearch"}
+
+Transition = tuple[str, Any, str]  # what, where, which
+
+
+@dataclass(slots=True)
+class Coverage:
+    tables: Tables
+    known: set[Transition] = field(default_factory=set)
+    seen: set[Transition] = field(default_factory=set)
+    paths: dict[int, str] = field(default_factory=dict)  # state → one way to it, for reports
+
+    def share(self, what: str) -> tuple[int, int]:
+        known = {one for one in self.known if one[0] == what}
+        return len(known & self.seen), len(known)
+
+    def missing(self, what: str) -> list[Transition]:
+        return sorted((one for one in self.known - self.seen if one[0] == what), key=str)
+
+    def describe(self, transition: Transition) -> str:
+        what, where, which = transition
+        if what in ("request", "response"):
+            return f"{what}: {self.paths.get(where, where)} → {which}"
+        return f"{what}: {where} {which}"
+
+
+def edges(state: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    yield from state.get("keys", {}).items()
+    for tag, target in state.get("tags", {}).items():
+        yield f"{tag}#*", target
+    if "other" in state:
+        yield "*", state["other"][1]
+
+
+def refuses(tables: Tables, state: int) -> bool:
+    return tables.states[state].get("kind") == "REFUSE"
+
+
+def coverage(kind: str) -> Coverage:
+    """What there is to cover."""
+    tables = load(TABLE[kind])  # type: ignore[arg-type]
+    found = Coverage(tables)
+    for name in ENDPOINTS:
+        endpoint = tables.endpoints[name]
+        for methods, template in endpoint.urls:
+            found.known |= {("url", name, f"{method} {template}") for method in methods}
+        found.known |= {("parameter", name, one) for one, meaning in endpoint.query.items() if meaning is not Kind.REFUSE}
+        requests = [endpoint.request] if endpoint.request is not None else []
+        if endpoint.framing == "bulk":
+            requests += [tables.roots["bulk.update"]]
+        for root in requests:
+            _reach(found, "request", root, name)
+        if endpoint.response is not None:
+            _reach(found, "response", endpoint.response, name)
+    return found
+
+
+def _reach(found: Coverage, what: str, root: int, name: str) -> None:
+    found.paths.setdefault(root, name)
+    queue = [root]
+    visited = {root}
+    while queue:
+        state = queue.pop(0)
+        for key, target in edges(found.tables.states[state]):
+            if what == "request" and refuses(found.tables, target):
+                continue
+            if what == "response" and key == "*" and found.tables.states[state]["other"][0] == "UNKNOWN":
+                continue  # a key that no definition knows is no transition
+            found.known.add((what, state, key))
+            if target not in visited:
+                visited.add(target)
+                found.paths.setdefault(target, f"{found.paths[state]}.{key}")
+                queue.append(target)
+
+
+def measure(found: Coverage, runs: list[Run]) -> None:
+    """Adds what these runs exercised."""
+    for run in runs:
+        for played in run.played:
+            if 200 <= played.raw.status < 300:
+                _call(found, played)
+
+
+def _call(found: Coverage, played: Played) -> None:
+    matched = match(found.tables, played.call.method, played.sent)
+    if matched is None:
+        return
+    endpoint, template = matched
+    found.seen.add(("url", endpoint.name, f"{played.call.method} {template}"))
+    for name, _ in parse_qsl(played.sent.partition("?")[2].replace(";", "&"), keep_blank_values=True):
+        found.seen.add(("parameter", endpoint.name, name))
+    if played.body and endpoint.request is not None:
+        if endpoint.framing == "bulk":
+            _bulk(found, endpoint, played)
+        else:
+            try:
+                body = json.loads(played.body)
+            except ValueError:
+                return  # what only a lenient parser takes (comments) is not in the grammar
+            _walk(found, "request", endpoint.request, body)
+    if endpoint.response is not None and played.answer.layout not in ("none", "text"):
+        _walk(found, "response", endpoint.response, played.answer.body)
+
+
+def match(tables: Tables, method: str, target: str) -> tuple[Endpoint, str] | None:
+    """The endpoint of a target, as nodes route: segments in order, words before placeholders."""
+    segments = [part for part in target.partition("?")[0].split("/") if part]
+    best: tuple[int, Endpoint, str] | None = None
+    for name in ENDPOINTS:
+        endpoint = tables.endpoints[name]
+        for methods, template in endpoint.urls:
+            parts = [part for part in template.split("/") if part]
+            if method not in methods or len(parts) != len(segments):
+                continue
+            if all(_fits(part, segment) for part, segment in zip(parts, segments, strict=True)):
+                words = sum(not part.startswith("{") for part in parts)
+                if best is None or words > best[0]:
+                    best = (words, endpoint, template)
+    return None if best is None else (best[1], best[2])
+
+
+def _fits(part: str, segment: str) -> bool:
+    if part.startswith("{"):
+        return not segment.startswith("_") or part != "{index}" or segment == "_all"
+    return part == segment or (part == "_mapping" and segment == "_mappings") or part == unquote(segment)
+
+
+def _bulk(found: Coverage, endpoint: Endpoint, played: Played) -> None:
+    """Action lines and update bodies of the items that went well."""
+    assert played.body is not None and endpoint.request is not None
+    lines = iter([line for line in played.body.replace(b"\r\n", b"\n").split(b"\n")])
+    items = played.answer.body.get("items") if isinstance(played.answer.body, dict) else None
+    good = [next(iter(item.values())).get("status", Number("200")).text[:1] == "2" for item in items] if items else []
+    for place, line in enumerate(iter(lambda: next((one for one in lines if one.strip()), b""), b"")):
+        action = json.loads(line)
+        verb = next(iter(action))
+        body = next(lines, b"") if verb != "delete" else b""
+        if place < len(good) and good[place]:
+            _walk(found, "request", endpoint.request, action)
+            if verb == "update":
+                _walk(found, "request", found.tables.roots["bulk.update"], json.loads(body))
+
+
+def _walk(found: Coverage, what: str, at: int, value: Any) -> None:
+    state = found.tables.states[at]
+    if isinstance(value, list):
+        for item in value:
+            _walk(found, what, at, item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            tag, sharp, _ = key.partition("#")
+            if key in state.get("keys", {}):
+                step, target = key, state["keys"][key]
+            elif sharp and tag in state.get("tags", {}):
+                step, target = f"{tag}#*", state["tags"][tag]
+            elif "other" in state:
+                step, target = "*", state["other"][1]
+            else:
+                continue
+            found.seen.add((what, at, step))
+            _walk(found, what, target, item)

@@ -1,0 +1,160 @@
+"""What may differ between two runs of one scenario: paths, by name, each with its reason. Nothing else is masked.
+
+A path is written with ``/``; ``*`` is any one step or any part of one, ``**`` any number of steps. ``when`` limits a row to calls whose
+``METHOD /target`` matches. A masked value must still be of its type: a number stays a number, text stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tests.oracle.answer import Answer
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    path: str
+    why: str
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMask:
+    """Part of a text that may differ: only where ``path`` says."""
+
+    path: str
+    pattern: str
+    put: str
+    why: str
+
+
+CLOCK = "measures the clock"
+IDENTITY = "names a node, a cluster or one creation of an index: random"
+MASKS = [
+    Mask("took", CLOCK),
+    Mask("ingest_took", CLOCK),
+    Mask("name", IDENTITY, r"GET /(\?.*)?$"),
+    Mask("cluster_name", IDENTITY, r"GET /(\?.*)?$"),
+    Mask("cluster_uuid", IDENTITY, r"GET /(\?.*)?$"),
+    Mask("cluster_name", IDENTITY, r"GET /_cluster/health"),
+    Mask("number_of_pending_tasks", "work of the whole cluster at this moment", r"GET /_cluster/health"),
+    Mask("number_of_in_flight_fetch", "work of the whole cluster at this moment", r"GET /_cluster/health"),
+    Mask("task_max_waiting_in_queue_millis", CLOCK, r"GET /_cluster/health"),
+    Mask("task_max_waiting_in_queue", CLOCK, r"GET /_cluster/health"),
+    Mask("*/settings/index/uuid", IDENTITY),
+    Mask("*/settings/index/creation_date", CLOCK),
+    Mask("*/settings/index/creation_date_string", CLOCK),
+    Mask("*/settings/index.uuid", IDENTITY),
+    Mask("*/settings/index.creation_date", CLOCK),
+    Mask("*/settings/index.creation_date_string", CLOCK),
+    Mask("**/index_uuid", IDENTITY),
+    Mask("error/failed_shards/*/node", IDENTITY),
+    Mask("_shards/failures/*/node", IDENTITY),
+    Mask("profile/shards/*/id", IDENTITY),
+    Mask("profile/shards/*/node_id", IDENTITY),
+    Mask("profile/shards/*/**/*time_in_nanos", CLOCK),
+    Mask("profile/shards/*/**/rewrite_time", CLOCK),
+    Mask("profile/shards/*/**/breakdown/*", CLOCK),
+    Mask("profile/shards/*/*_network_time_in_millis", CLOCK),
+]
+TEXT_MASKS = [
+    TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
+    TextMask("items/*/*/error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
+]
+# _cat/indices: what a column may show differently. Widths of columns are compared where no such column is shown.
+CAT_COLUMNS = {
+    "uuid": IDENTITY,
+    "store.size": "bytes on disk depend on when segments were written",
+    "pri.store.size": "bytes on disk depend on when segments were written",
+    "dataset.size": "bytes on disk depend on when segments were written",
+    "creation.date": CLOCK,
+    "creation.date.string": CLOCK,
+}
+CAT_TEXT = [
+    (r"(?<=\s)[\w-]{22}(?=\s|$)", "<uuid>"),
+    (r"(?<![\w.-])\d+(\.\d+)?(b|kb|mb|gb)(?=\s|$)", "<size>"),
+    (r"(?<=\s)1\d{12}(?=\s|$)", "<millis>"),
+    (r"(?<=\s)20\d\d-\d\d-\d\dT[\d:.]+Z(?=\s|$)", "<time>"),
+]
+CAT_BYTES = [(r"(?<=\s)\d{3,}(?=\s|$)", "<size>")]  # with `bytes=`, sizes are plain numbers
+
+
+@lru_cache(maxsize=None)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A path pattern as a regular expression over the steps, each followed by a separator no key holds."""
+    text = ""
+    for step in pattern.split("/"):
+        text += r"(?:[^\x1f]*\x1f)*" if step == "**" else re.escape(step).replace(r"\*", r"[^\x1f]*") + "\x1f"
+    return re.compile(text)
+
+
+def matches(pattern: str, path: Path) -> bool:
+    return compiled(pattern).fullmatch("".join(step + "\x1f" for step in path)) is not None
+
+
+def normalise(answer: Answer, call: str) -> Answer:
+    """A copy in which everything that may differ is masked, saved values under their names."""
+    headers = {name: [_saved(value, answer.saved) for value in values] for name, values in answer.headers.items()}
+    if "warning" in headers:
+        headers["warning"] = sorted(re.sub(r'"[^"]*GMT"$', '"<date>"', value) for value in headers["warning"])
+    masks = [mask.path for mask in MASKS if not mask.when or re.match(mask.when, call)]
+    if answer.layout == "text" and isinstance(answer.body, str):
+        body: Any = cat_text(_saved(answer.body, answer.saved), call) if "/_cat/" in call else _saved(answer.body, answer.saved)
+    else:
+        body = _walk(answer.body, (), masks, answer.saved)
+        if "/_cat/" in call and isinstance(body, list):
+            body = [_cat_row(row) for row in body]
+            body = body if re.search(r"[?&]s=", call) else sorted(body, key=str)
+    return Answer(answer.status, headers, body, answer.layout, answer.saved)
+
+
+def _walk(value: Any, path: Path, masks: list[str], saved: dict[str, str]) -> Any:
+    if not isinstance(value, (dict, list)) and any(matches(mask, path) for mask in masks):
+        return f"<{path[-1]}: {type(value).__name__}>"
+    if isinstance(value, dict):
+        return {_saved(key, saved): _walk(item, (*path, key), masks, saved) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_walk(item, (*path, str(place)), masks, saved) for place, item in enumerate(value)]
+    if isinstance(value, str):
+        for mask in TEXT_MASKS:
+            if matches(mask.path, path):
+                value = re.sub(mask.pattern, mask.put, value)
+        return _saved(value, saved)
+    return value
+
+
+def _saved(text: str, saved: dict[str, str]) -> str:
+    """Values that the scenario saved stand under their names. Short ones are compared as they are: they would
+    be found by chance."""
+    for name, value in saved.items():
+        if len(value) > 7:
+            text = text.replace(value, f"<{name}>")
+    return text
+
+
+def _cat_row(row: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    return {key: f"<{key}>" if key in CAT_COLUMNS and value is not None else value for key, value in row.items()}
+
+
+def cat_text(text: str, call: str) -> str:
+    """A table: where a cell may differ, the widths of columns may too, so runs of blanks count as one there. Rows
+    that no one asked to be sorted come in any order."""
+    masked = text
+    patterns = CAT_TEXT + CAT_BYTES if "bytes=" in call else CAT_TEXT
+    for pattern, put in patterns:
+        masked = re.sub(pattern, put, masked, flags=re.MULTILINE)
+    if masked != text:
+        masked = re.sub(r"[ ]+", " ", masked)
+    if not re.search(r"[?&](s=|help)", call):
+        masked = "".join(sorted(masked.splitlines(keepends=True)))
+    return masked
+
+
+__all__ = ["CAT_COLUMNS", "MASKS", "TEXT_MASKS", "Mask", "TextMask", "matches", "normalise"]

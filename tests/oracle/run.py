@@ -1,0 +1,98 @@
+"""Plays a scenario against one base and keeps the answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.oracle.answer import Answer, Number, Raw, parse
+from tests.oracle.client import Client
+from tests.oracle.scenario import Call, Engine, Scenario
+
+Watcher = Callable[[Scenario, Call, Raw], None]
+
+
+@dataclass(slots=True)
+class Played:
+    """One call with what came back. ``sent`` is the target with its saved values filled in."""
+
+    call: Call
+    sent: str
+    body: bytes | None
+    raw: Raw
+    answer: Answer
+
+
+@dataclass(slots=True)
+class Run:
+    scenario: Scenario
+    played: list[Played] = field(default_factory=list)
+
+
+class Unplayable(Exception):
+    """A scenario that cannot go on: a value to be saved is not in the answer."""
+
+
+def engine_of(client: Client) -> Engine:
+    """Kind and version of the node, as its root says."""
+    body = parse(client.send("GET", "/", {}, None), "GET").body
+    version = body["version"]
+    number = tuple(int(part) for part in version["number"].split("-")[0].split("."))
+    return Engine("os" if version.get("distribution") == "opensearch" else "es", number)
+
+
+def play(scenario: Scenario, client: Client, engine: Engine, layout: str | None = None, watch: Watcher | None = None) -> Run:
+    """All calls of a scenario that are meant for this engine and layout, in order."""
+    run = Run(scenario)
+    saved: dict[str, str] = {}
+    for call in scenario.calls:
+        if not engine.is_one_of(call.engines) or (layout and call.layouts and layout not in call.layouts):
+            continue
+        target = _fill(call.target, saved)
+        body = None if call.body is None else _fill(call.body.decode("utf-8", "surrogateescape"), saved).encode("utf-8", "surrogateescape")
+        headers = {"content-type": call.media} if call.media else {}
+        headers.update(call.headers)
+        raw = client.send(call.method, target, {name: _fill(value, saved) for name, value in headers.items() if value is not None}, body)
+        if watch is not None:
+            watch(scenario, call, raw)
+        answer = parse(raw, call.method)
+        for name, path in call.save.items():
+            saved[name] = _pick(answer.body, path, f"{scenario.name}: {call}")
+        answer.saved = dict(saved)
+        run.played.append(Played(call, target, body, raw, answer))
+    return run
+
+
+def _fill(text: str, saved: dict[str, str]) -> str:
+    return re.sub(r"\$\{(\w+)\}", lambda match: saved[match[1]] if match[1] in saved else match[0], text)
+
+
+def _pick(body: Any, path: str, where: str) -> str:
+    value = body
+    for part in path.split("."):
+        try:
+            value = value[int(part)] if isinstance(value, list) else value[part]
+        except (KeyError, IndexError, TypeError):
+            raise Unplayable(f"{where}: no {path} in {str(body)[:300]}") from None
+    return value.text if isinstance(value, Number) else str(value)
+
+
+def as_expected(played: Played, engine: Engine) -> bool:
+    """Whether the status is the one that the scenario says a bare node answers."""
+    wanted, got = played.call.expected(engine), str(played.answer.status)
+    return wanted == got or (wanted.endswith("xx") and wanted[0] == got[0])
+
+
+def wipe(client: Client) -> None:
+    """Deletes every index, alias and template that the client can see. Only for nodes that are the oracle's own."""
+    raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
+    if raw.status not in (200, 404):
+        raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
+
+
+def foreign_indices(client: Client) -> list[str]:
+    """Names of what lies on a node and is not hidden by the engine itself."""
+    raw = client.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None)
+    return [name for name in raw.body.decode().split() if not name.startswith((".internal", ".opendistro", ".plugins"))]

@@ -1,0 +1,46 @@
+import pytest
+
+from esproxy.errors import Refusal
+from esproxy.metadata.settings import restore_settings, rewrite_settings
+
+
+def physical(name):
+    return "acme." + name
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ({"number_of_shards": 1}, {"number_of_shards": 1}),
+        ({"index": {"number_of_shards": 1, "analysis": {"analyzer": {"a": {"type": "standard"}}}}}, None),
+        ({"index.refresh_interval": "1s"}, None),
+        ({"index": {"default_pipeline": "p"}}, {"index": {"default_pipeline": "acme.p"}}),
+        ({"index.final_pipeline": "p", "index": {"search.default_pipeline": "s"}}, {"index.final_pipeline": "acme.p", "index": {"search.default_pipeline": "acme.s"}}),
+    ],
+)
+def test_rewrite_settings_keeps_the_shape(written, sent):
+    assert rewrite_settings(written, physical) == (sent if sent is not None else written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"index.routing.allocation.require._name": "n1"},
+        {"index": {"routing": {"allocation": {"include": {"_ip": "x"}}}}},
+        {"routing.allocation.exclude._host": "x"},
+        {"analysis": {"filter": {"s": {"type": "synonym", "synonyms_path": "/etc/passwd"}}}},
+        {"index.data_path": "/"},
+        {"cluster.name": "x"},
+        {"nonsense": 1},
+    ],
+)
+def test_rewrite_settings_refuses_what_reaches_outside(written):
+    with pytest.raises(Refusal, match="unknown setting"):
+        rewrite_settings(written, physical)
+
+
+def test_restore_settings_takes_names_back():
+    answer = {"index": {"provided_name": "acme.logs", "default_pipeline": "acme.p", "number_of_shards": "1"}}
+    bare = lambda name: name.removeprefix("acme.")  # noqa: E731
+    assert restore_settings(answer, bare, bare) == {"index": {"provided_name": "logs", "default_pipeline": "p", "number_of_shards": "1"}}
+    assert restore_settings({"index.provided_name": "acme.logs"}, bare, bare) == {"index.provided_name": "logs"}
