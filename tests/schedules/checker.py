@@ -19,8 +19,8 @@ from typing import Any
 from esproxy.catalogue import codec
 from esproxy.catalogue.documents import CREATING, OPEN, Directory, Index, Pool
 from esproxy.catalogue.names import CATALOGUE, directory_id, parse_scope
-from clients import TENANT, History, Op
-from model import Doc, Node
+from tests.schedules.clients import TENANT, History, Op
+from tests.schedules.model import Doc, Node
 
 
 @dataclass(slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from clients import History, create_index, delete_index, record, search, set_alias, write
-from checker import Watcher, disagreements, violations
+from tests.schedules.clients import History, create_index, delete_index, record, search, set_alias, write
+from tests.schedules.checker import Watcher, disagreements, violations
 from esproxy.catalogue.context import Caps
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
 from esproxy.procedures import follow, tend
-from world import CALM, TIMES, Chances, Proxy, Task, World
+from tests.schedules.world import CALM, TIMES, Chances, Proxy, Task, World
 
 Script = list[tuple[Any, ...]]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from esproxy.catalogue.context import Caps
-from play import Script, Stage
-from world import Chances
+from tests.schedules.play import Script, Stage
+from tests.schedules.world import Chances
 
 CALM = {"lost": 0.0, "unanswered": 0.0, "late": 0.0, "stop": 0.0, "kill": 0.0, "slow": 0.0, "leap": 0.0}
 QUIET = Chances(**CALM)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
-from clients import TENANT, write
-from model import Node
-from rules_off import off
-from world import TIMES
+from tests.schedules.clients import TENANT, write
+from tests.schedules.model import Node
+from tests.schedules.rules_off import off
+from tests.schedules.world import TIMES
 
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.cache import Cache

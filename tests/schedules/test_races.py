@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from races import CASES
-from rules_off import OFF, off
+from tests.schedules.races import CASES
+from tests.schedules.rules_off import OFF, off
 
 DIRECTED = {"seal before search", "generations in names", "no poll from before settling", "claims"}  # see test_directed
 

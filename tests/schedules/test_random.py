@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 
-from play import Script, Stage
+from tests.schedules.play import Script, Stage
 
 SCHEDULES = int(os.environ.get("SCHEDULES", "2000"))
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "0"))

@@ -20,7 +20,7 @@ from esproxy.catalogue.names import CATALOGUE, MEMBERS
 from esproxy.catalogue.store import Store
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Answer, Call, Wait
-from model import Locked, Node
+from tests.schedules.model import Locked, Node
 
 TIMES = Times(lease=4.0, poll=1.3, look=0.7, grace=3.0, drift=1.05)
 
