@@ -249,7 +249,7 @@ cdef class BulkPass(Body):
                 return 0
         self.last_index = PyBytes_FromStringAndSize(<const char*>token, size)
         self.busy = True
-        w.status = RAISED
+        fail(w, RAISED, start)  # until it has answered
         try:
             answer = self.target(self.last_index if size else None)
             if answer is None:

@@ -154,16 +154,11 @@ cdef void forget(Walker* w) noexcept nogil
 cdef bint window_open(Walker* w, const uint8_t* data, size_t size, bint last) noexcept nogil
 cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil
 cdef void edits_done(Walker* w, size_t n, ptrdiff_t grown) noexcept nogil
+cdef int fail(Walker* w, int status, const uint8_t* at) noexcept nogil
 cdef bint more_edits(Walker* w) noexcept nogil
 cdef bint more_frames(Walker* w) noexcept nogil
 cdef bint more_scratch(Walker* w, size_t size) noexcept nogil
 cdef int remember(Walker* w, Frame* f, uint64_t hash) noexcept nogil
-
-
-cdef inline int fail(Walker* w, int status, const uint8_t* at) noexcept nogil:
-    w.status = status
-    w.fail_at = w.passed + (at - w.base)
-    return FAIL
 
 
 cdef inline bint edit(Walker* w, const uint8_t* at, size_t cut, const uint8_t* put, size_t put_size) noexcept nogil:

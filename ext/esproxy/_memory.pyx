@@ -151,10 +151,12 @@ cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil:
     cdef size_t size = w.end - limit
     cdef size_t room
     cdef uint8_t* moved
-    if w.slot == NULL and w.key != NULL and w.key < limit and w.key != w.key_shown:
-        w.key_size = min(w.key_size, <size_t>KEY_SHOWN)
-        memcpy(w.key_shown, w.key, w.key_size)
-        w.key = w.key_shown
+    if w.hold == NULL:
+        w.start = NULL
+    if w.slot != NULL:
+        w.key = NULL
+    elif w.key != NULL and w.key < limit:
+        keep_key(w)
     w.passed += limit - w.base
     if size + 1 > w.held_room:  # never when the window is the hold buffer
         room = 2 * (size + 64)
@@ -172,8 +174,25 @@ cdef bint window_close(Walker* w, const uint8_t* limit) noexcept nogil:
     return True
 
 
+cdef void keep_key(Walker* w) noexcept nogil:
+    """Keep the beginning of the last key where no window takes it away."""
+    if w.key != w.key_shown:
+        w.key_size = min(w.key_size, <size_t>KEY_SHOWN)
+        memcpy(w.key_shown, w.key, w.key_size)
+        w.key = w.key_shown
+
+
+cdef int fail(Walker* w, int status, const uint8_t* at) noexcept nogil:
+    """Note why and where the pass ends; the window may be gone when somebody asks."""
+    w.status = status
+    w.fail_at = w.passed + (at - w.base)
+    if w.key != NULL:
+        keep_key(w)
+    return FAIL
+
+
 cdef void rebase(Walker* w, ptrdiff_t by) noexcept nogil:
-    """Move the pointers into the window along with it."""
+    """Move the pointers into the window along with it; all of them are NULL or point into it."""
     cdef size_t i
     if w.key != NULL and w.key != w.key_shown:
         w.key += by

@@ -67,7 +67,7 @@ cdef class Body:
         if self.finished:
             raise ValueError("the pass was fed after its last bytes")
         if not window_open(self.w, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), last):
-            self.w.status = NO_MEMORY
+            fail(self.w, NO_MEMORY, self.w.base)
             raise MemoryError
         self.finished = last
         return 0
@@ -82,7 +82,7 @@ cdef class Body:
             return 0
         token = PyBytes_FromStringAndSize(<const char*>w.stop_start, size)
         self.busy = True
-        w.status = RAISED
+        fail(w, RAISED, w.stop_start)  # until it has answered
         try:
             answer = self.resolver(KINDS[w.stop_kind], token)
             if answer is None:
@@ -98,7 +98,7 @@ cdef class Body:
             self.answers = []
         self.answers.append(answer)
         if not edit(w, w.stop_start, size, <const uint8_t*>PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer)):
-            w.status = NO_MEMORY
+            fail(w, NO_MEMORY, w.base)
             raise MemoryError
         return 0
 
@@ -120,7 +120,7 @@ cdef class Body:
             return out
         if w.drop != NULL:
             if w.drop < limit and not edit(w, w.drop, limit - w.drop, NULL, 0):
-                w.status = NO_MEMORY
+                fail(w, NO_MEMORY, w.base)
                 raise MemoryError
             w.drop = limit
             n_edits, grown = w.n_edits, w.grow
@@ -130,7 +130,7 @@ cdef class Body:
         if self.answers is not None and w.n_edits == 0:
             self.answers.clear()
         if not self.finished and not window_close(w, limit):
-            w.status = NO_MEMORY
+            fail(w, NO_MEMORY, w.base)
             raise MemoryError
         return out
 
@@ -146,7 +146,7 @@ cdef class Body:
     @property
     def key(self):
         """The key at fault as it stands in the body, its first 64 bytes; b"" when there is none or it is not known."""
-        return last_key(self.w)
+        return b"" if self.w.status == OK else last_key(self.w)
 
     @property
     def reason(self):

@@ -31,10 +31,27 @@ def test_key_that_is_no_text_is_shown_all_the_same():
     assert "�" in str(error)
 
 
-def test_long_key_is_cut():
+@pytest.mark.parametrize("size", [1, 64, 65, 1000])
+def test_key_outlives_the_body_and_a_long_one_is_cut(size):
     one = Pass(TABLE, ROOTS["search"], BINDINGS["copy"])
-    one.feed(b'{"' + b"k" * 1000 + b'":1}', True)
-    assert one.key == b"k" * 64
+    one.feed(bytes(bytearray(b'{"' + b"k" * size + b'":1}')), True)
+    assert one.key == b"k" * min(size, 64)
+
+
+def test_key_at_which_a_resolver_raised_outlives_the_body():
+    def refuse(kind, token):
+        raise LookupError
+
+    one = Pass(TABLE, ROOTS["search"], BINDINGS["stops"], refuse)
+    with pytest.raises(LookupError):
+        one.feed(bytes(bytearray(b'{"query":{},"size":1,"index":"a"}')), True)
+    assert (one.status, one.key, one.offset) == (Status.RAISED, b"query", 9)
+
+
+def test_key_of_a_pass_that_is_well_is_none():
+    one = Pass(TABLE, ROOTS["search"], BINDINGS["copy"])
+    one.feed(b'{"ext":{"a":1}}', True)
+    assert one.key == b""
 
 
 def test_key_of_an_array_is_known_again_behind_an_object_in_it():
