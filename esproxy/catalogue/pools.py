@@ -1,8 +1,8 @@
 """Where a new logical index goes: its family, and whether it must have a pool of one.
 
 A family is what may share one physical index: in ``shared`` the logical name with the hash of the explicit mapping and settings,
-in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are its physical
-indices; new entries go to the newest open one.
+in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are
+its physical indices; new entries go to the newest open one.
 
 A pool of one has the same bindings and ids, and nobody else inside. The reasons are a closed list, ``REASONS``.
 """
@@ -27,7 +27,10 @@ REASONS = {
     "mode": "an index mode other than standard",
     "root parameters": "mapping parameters that apply to the whole physical index",
 }
-ROOT = ("dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats", "dynamic", "properties", "_meta", "runtime")
+ROOT = (
+    "dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats", "dynamic", "properties", "_meta",
+    "runtime",
+)
 # Root parameters that the proxy applies to each logical index by itself; any other belongs to the physical index.
 
 
@@ -88,7 +91,8 @@ def open_generation(pool: Pool) -> Generation:
 
 
 def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
-    """The physical index of a generation. In ``shared`` the node adds no field by itself; in ``per-tenant`` each object decides."""
+    """The physical index of a generation. In ``shared`` the node adds no field by itself; in ``per-tenant`` each object
+    decides."""
     root = {key: value for key, value in pool.mapping.items() if key not in ROOT}
     mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict" if layout == "shared" else True}
     if layout == "shared":

@@ -7,9 +7,9 @@
     sight.holds()                                  rule A, from memory: True: deliver. False: Need(sight.confirm()), then
     sight.changed                                  False: deliver; True: a read is sent again (sight.again()), a write gets a 503
 
-Memory is enough while the lease is held, for names that are known and have no change pending; for patterns only while alone, because
-an index created elsewhere is not yet in memory. A look is a realtime get for this exchange alone: sharing one that began before the
-exchange would miss what was acknowledged in between.
+Memory is enough while the lease is held, for names that are known and have no change pending; for patterns only while alone,
+because an index created elsewhere is not yet in memory. A look is a realtime get for this exchange alone: sharing one that
+began before the exchange would miss what was acknowledged in between.
 
 What an exchange rests on is the *footprint* of each name it used: number, physical index and state, and for an alias its targets.
 A change that is only pending has not changed it yet: whoever makes it waits for us (rule T).
@@ -33,7 +33,7 @@ Footprint = tuple[Any, ...]
 
 
 class Sight:
-    __slots__ = ("catalogue", "tenant", "directory", "fresh", "used", "changed", "sent_again")
+    __slots__ = ("catalogue", "changed", "directory", "fresh", "sent_again", "tenant", "used")
 
     def __init__(self, catalogue: Catalogue, tenant: str) -> None:
         self.catalogue = catalogue

@@ -2,8 +2,8 @@
 
     CAS then=gone · wait (T) · CAS entry → tombstone · acknowledge
 
-From the second compare-and-set on the number is dead: nothing resolves to it any more, so its documents are invisible at once, and a new
-index of that name gets the next number. The documents are swept later (sweep).
+From the second compare-and-set on the number is dead: nothing resolves to it any more, so its documents are invisible at
+once, and a new index of that name gets the next number. The documents are swept later (sweep).
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@ Nothing depends on who finishes. An intention counts as left when its member is 
 
 from __future__ import annotations
 
-from esproxy.catalogue import names
 from esproxy.catalogue.change import change_directory, followed, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, CREATING, GONE, Directory
+from esproxy.catalogue.documents import CLOSED, CREATING, GONE
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.procedures.alias import finish_aliases

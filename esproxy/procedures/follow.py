@@ -2,12 +2,13 @@
 
 The order inside a poll is what makes the lease true:
 
-    start the clock · read the global checkpoint · refresh · search beyond what was followed · replace · renew the member document · lease
+    start the clock · read the global checkpoint · refresh · search beyond what was followed · replace · renew the member
+    document · lease
 
-A change acknowledged before ``start`` is in the refreshed searcher, whatever the checkpoint says, and its number is beyond the last
-one followed, because that was a checkpoint: everything up to it was there to be found by the search that followed it. What is
-found above the checkpoint is replaced too, and found again next time. Without the refresh, a change below the checkpoint may not yet be
-findable and is skipped for good.
+A change acknowledged before ``start`` is in the refreshed searcher, whatever the checkpoint says, and its number is beyond
+the last one followed, because that was a checkpoint: everything up to it was there to be found by the search that followed
+it. What is found above the checkpoint is replaced too, and found again next time. Without the refresh, a change below the
+checkpoint may not yet be findable and is skipped for good.
 
 An idle poll is the first call and the renewal. Being taken for dead (our document is gone) is joining anew.
 """
@@ -30,7 +31,8 @@ CACHED = ("directory", "index")
 
 def join(cat: Catalogue) -> Steps[None]:
     """Become a member: the document first, so that others see it, then the first poll."""
-    yield from cat.store.create_index(cat.store.catalogue, {"settings": HIDDEN, "mappings": {"dynamic": False, "properties": SEARCHED}})
+    mappings = {"dynamic": False, "properties": SEARCHED}
+    yield from cat.store.create_index(cat.store.catalogue, {"settings": HIDDEN, "mappings": mappings})
     yield from cat.store.create_index(cat.store.members, {"settings": HIDDEN, "mappings": {"dynamic": False}})
     lease = yield from _agreed_lease(cat)
     cat.uuid = cat.new_id()

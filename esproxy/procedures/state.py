@@ -1,5 +1,5 @@
-"""Close and open logical indices. Closing contradicts what others may be doing and is two-phase; opening does not, because whoever
-remembers an index as closed looks before it refuses."""
+"""Close and open logical indices. Closing contradicts what others may be doing and is two-phase; opening does not, because
+whoever remembers an index as closed looks before it refuses."""
 
 from __future__ import annotations
 

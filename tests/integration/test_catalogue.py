@@ -90,11 +90,13 @@ def prefix(node_url: str) -> Iterator[str]:
 # --- the model and the node ------------------------------------------------------------------------------
 
 PINNED = {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}}}
-STRICT = {**PINNED, "mappings": {"dynamic": "strict", "_routing": {"required": True}, "properties": {"value": {"type": "keyword"}}}}
+VALUE = {"value": {"type": "keyword"}}
+STRICT = {**PINNED, "mappings": {"dynamic": "strict", "_routing": {"required": True}, "properties": VALUE}}
 ROUTED = {"query": {"term": {"_routing": "acme.7"}}}
 FOUND = {"size": 100, "query": {"bool": {"filter": [{"range": {"_seq_no": {"gt": 0}}}]}}, "seq_no_primary_term": True,
          "sort": [{"_seq_no": "asc"}]}
-SEARCH_NAMES = {"size": 10, "query": {"terms": {"names": ["p2", "p3"]}}, "seq_no_primary_term": True, "sort": [{"_seq_no": "asc"}]}
+NUMBERED = {"seq_no_primary_term": True, "sort": [{"_seq_no": "asc"}]}
+SEARCH_NAMES = {"size": 10, "query": {"terms": {"names": ["p2", "p3"]}}, **NUMBERED}
 FOREIGN = {"size": 10, "query": {"bool": {"must_not": [{"terms": {"_routing": ["acme.7"]}}]}}, "_source": False}
 
 CALLS: list[tuple[str, str, Any]] = [
@@ -263,13 +265,15 @@ def test_fields_of_two_tenants_do_not_decide_each_other(real: Real, prefix: str,
     acme = real.run(create(cat, "acme", prefix, Plan("shared")))
     zenith = real.run(create(cat, "zenith", prefix, Plan("shared")))
     short = {"type": "keyword", "ignore_above": 5}
-    a = real.run(add_fields(cat, "acme", prefix, acme.n, acme.physical, {"k": short, "o.x": {"type": "long"}, "s~2": {"type": "text"}}))
+    wanted = {"k": short, "o.x": {"type": "long"}, "s~2": {"type": "text"}}
+    a = real.run(add_fields(cat, "acme", prefix, acme.n, acme.physical, wanted))
     z = real.run(add_fields(cat, "zenith", prefix, zenith.n, zenith.physical, {"k": {"type": "keyword"}, "o": {"type": "text"}}))
     assert {path: f.physical for path, f in a.items()} == {"k": "k", "o": "o", "o.x": "o.x", "s~2": "s~2~1"}
     assert {path: f.physical for path, f in z.items()} == {"k": "k~2", "o": "o~2"}
     mapping = orjson.loads(real.call(Send("main", "GET", names.path(acme.physical, "_mapping"), [])).body)
     properties = mapping[acme.physical]["mappings"]["properties"]
-    assert properties["k"] == short and properties["k~2"] == {"type": "keyword"} and properties["o"]["properties"]["x"] == {"type": "long"}
+    assert properties["k"] == short and properties["k~2"] == {"type": "keyword"}
+    assert properties["o"]["properties"]["x"] == {"type": "long"}
     claims = real.run(cat.store.get(Claims, names.claims_id(acme.physical)))
     assert {"k", "k~2", "o", "o.x", "o~2", "s~2~1"} == set(claims.doc.fields)
     index = real.run(cat.store.get(Index, names.index_id("zenith", zenith.n)))

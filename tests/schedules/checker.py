@@ -1,7 +1,8 @@
 """Judges a history against what the cluster's directory said at each moment.
 
-The directory is changed by compare-and-set, so its versions are one sequence, and every operation must be explained by a version that
-was in force at some moment between its invocation and its response (linearizability, with the directory's own history as the order):
+The directory is changed by compare-and-set, so its versions are one sequence, and every operation must be explained by a
+version that was in force at some moment between its invocation and its response (linearizability, with the directory's own
+history as the order):
 
     write acknowledged   the name meant the number under which the document was stored
     search answered      the name meant exactly these numbers; all acknowledged before are among the hits, and nothing else is
@@ -14,6 +15,7 @@ Numbers of stored documents are read from the node, not from what an operation c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from esproxy.catalogue import codec
@@ -79,7 +81,10 @@ def _during(history: History, watcher: Watcher, op: Op) -> list[Version]:
     assert op.end is not None
     versions = watcher.versions
     first = max(at for at, v in enumerate(versions) if at == 0 or v.step < op.start)
-    while first > 0 and _only_adds(versions[first - 1], versions[first]) and not _acknowledged(history, watcher, versions[first - 1], versions[first], op.start):
+    while first > 0:
+        old, new = versions[first - 1], versions[first]
+        if not _only_adds(old, new) or _acknowledged(history, watcher, old, new, op.start):
+            break
         first -= 1
     return [v for v in versions[first:] if v.step <= op.end]
 
@@ -105,7 +110,7 @@ def _acknowledged(history: History, watcher: Watcher, old: Version, new: Version
 
 
 def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], watcher: Watcher, history: History) -> str | None:
-    changes = list(zip(versions, versions[1:]))
+    changes = list(pairwise(versions))
     match op.kind, op.status:
         case "write", 200:
             number = watcher.stored.get(op.arg)
@@ -200,7 +205,7 @@ def disagreements(node: Node, history: History, watcher: Watcher) -> list[str]:
         for name, n in version.present.items():
             if numbers.setdefault(n, name) != name:
                 found.append(f"number {n} was used twice")
-    for before, after in zip(watcher.versions, watcher.versions[1:]):
+    for before, after in pairwise(watcher.versions):
         again = set(after.present.values()) - set(before.present.values())
         if any(n in v.present.values() for n in again for v in watcher.versions if v.step < before.step):
             found.append(f"one of the numbers {again} came back")

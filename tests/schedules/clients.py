@@ -1,7 +1,7 @@
 """What clients do in schedules, and the part of the Gateway that stands between them and the catalogue.
 
-Each operation resolves its names by a Sight, sends one call to the node and checks the answer, as the Gateway does. Its invocation,
-response and result go into a history; see checker.
+Each operation resolves its names by a Sight, sends one call to the node and checks the answer, as the Gateway does. Its
+invocation, response and result go into a history; see checker.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def set_alias(cat: Catalogue, alias: str, targets: list[str]) -> Steps:
         if alias in directory.indices:
             raise Refusal(f"an index exists with the same name as the alias [{alias}]")
         chosen.clear()
-        chosen.update({t: directory.indices[t].n for t in targets if t in directory.indices and directory.indices[t].state == OPEN})
+        chosen.update({t: e.n for t, e in directory.indices.items() if t in targets and e.state == OPEN})
         if targets and not chosen:
             raise Refusal("no such index", status=404)
         return {alias: {t: {} for t in chosen}}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
-from tests.schedules.clients import History, create_index, delete_index, record, search, set_alias, write
-from tests.schedules.checker import Watcher, disagreements, violations
 from esproxy.catalogue.context import Caps
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
 from esproxy.procedures import follow, tend
+from tests.schedules.checker import Watcher, disagreements, violations
+from tests.schedules.clients import History, create_index, delete_index, record, search, set_alias, write
 from tests.schedules.world import CALM, TIMES, Chances, Proxy, Task, World
 
 Script = list[tuple[Any, ...]]
@@ -105,12 +106,14 @@ class Stage:
             return all(task is None for _, task in running)
 
         for _ in range(self.late_comers):
-            until = self.world.step + self.world.random.randrange(300)
-            self.world.run(lambda: self.world.step >= until or finished(), limit)
+            self.world.run(partial(self.reached, self.world.step + self.world.random.randrange(300), finished), limit)
             self.enter()
         self.world.run(finished, limit)
         self.quieten(limit)
         return violations(self.history, self.watcher) + disagreements(self.world.node, self.history, self.watcher)
+
+    def reached(self, step: int, finished: Callable[[], bool]) -> bool:
+        return self.world.step >= step or finished()
 
     def warm_up(self, limit: int) -> None:
         """Begin when all have settled; the schedules that do not are about joining."""

@@ -1,7 +1,7 @@
 """The races of the catalogue as named cases: what clients do, under which trouble, and which rule closes it.
 
-Each is a small play that is likely to meet its race; test_races runs it with the rule on (no seed may fail) and off (some seed must).
-Races too rare for that are played by hand in test_directed.
+Each is a small play that is likely to meet its race; test_races runs it with the rule on (no seed may fail) and off (some
+seed must). Races too rare for that are played by hand in test_directed.
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ CASES: dict[str, Case] = {
         "realtime patterns", _mixed("create", "pattern", "delete", names="ab"), QUIET
     ),
     "a pool is dropped while an entry is created in it: intention": Case(
-        "intention names its family", _mixed("create", "delete", names="ab"), Chances(slow=0.03, stop=0.0, kill=0.0), pool_drops=1.0
+        "intention names its family",
+        _mixed("create", "delete", names="ab"),
+        Chances(slow=0.03, stop=0.0, kill=0.0),
+        pool_drops=1.0,
     ),
     "a joining member is not counted with yet": Case(
         "first lease uncached", _mixed("write", "delete", "search", "create"), JOINS, proxies=1, late_comers=2

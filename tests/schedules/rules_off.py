@@ -1,4 +1,5 @@
-"""The rules that close the races, each with a switch that turns it off, in tests only: a patch of the one place where it lives."""
+"""The rules that close the races, each with a switch that turns it off, in tests only: a patch of the one place where it
+lives."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 from esproxy.catalogue import cache, change, documents, members, names, sight, store
 from esproxy.catalogue.names import CATALOGUE
-from esproxy.procedures import alias, audit, create, delete, drop_pool, fields, follow, state, sweep, tend, two_phase
+from esproxy.procedures import alias, audit, create, drop_pool, fields, follow, state, sweep, tend, two_phase
 
 Patch = tuple[Any, str, Any]
 

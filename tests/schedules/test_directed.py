@@ -6,10 +6,6 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
-from tests.schedules.clients import TENANT, write
-from tests.schedules.model import Node
-from tests.schedules.rules_off import off
-from tests.schedules.world import TIMES
 
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.cache import Cache
@@ -24,6 +20,10 @@ from esproxy.procedures import drop_pool, follow, sweep, tend
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
 from esproxy.procedures.fields import add_fields
+from tests.schedules.clients import TENANT, write
+from tests.schedules.model import Node
+from tests.schedules.rules_off import off
+from tests.schedules.world import TIMES
 
 Steps = Generator[Any, Any, Any]
 
@@ -196,30 +196,31 @@ def test_late_write_to_a_dropped_pool_without_generations_is_met_again() -> None
 
 
 def _two_definitions(tenants: tuple[str, str], definitions: tuple[dict[str, Any], dict[str, Any]]) -> bool:
-    """Two writers add one field, each up to its put mapping before either puts. Does each index have on the node what it was promised?"""
+    """Two writers add one field, each up to its put mapping before either puts. Does each index have on the node what it was
+    promised?"""
     hand = Hand()
     cats = hand.member(), hand.member()
     hand.run(follow.join(cats[0]))
     hand.run(follow.join(cats[1]))
     hand.time = 20.0
     entries = []
-    for cat, tenant in zip(cats, tenants):
+    for cat, tenant in zip(cats, tenants, strict=True):
         hand.run(follow.poll(cat))
         entries.append(hand.run(create(cat, tenant, "logs", Plan("shared"), explicit=False)))
     assert entries[0].physical == entries[1].physical
     adding = [
         add_fields(cat, tenant, "logs", entry.n, entry.physical, {"k": definition})
-        for cat, tenant, entry, definition in zip(cats, tenants, entries, definitions)
+        for cat, tenant, entry, definition in zip(cats, tenants, entries, definitions, strict=True)
     ]
     puts = [hand.until(steps, _to("PUT", "_mapping")) for steps in adding]
     kept = True
-    for steps, put in zip(adding, puts):
+    for steps, put in zip(adding, puts, strict=True):
         try:
             hand.finish(steps, put)
         except Refusal:
             kept = False
     properties = hand.node.indices[entries[0].physical].properties
-    for tenant, entry in zip(tenants, entries):
+    for tenant, entry in zip(tenants, entries, strict=True):
         index = codec.decode(Index, hand.node.indices[names.CATALOGUE].docs[names.index_id(tenant, entry.n)].source)
         kept = kept and all(properties.get(f.physical) == f.type for f in index.fields.values()) and "k" in index.fields
     return kept

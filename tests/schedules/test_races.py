@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.schedules.races import CASES
 from tests.schedules.rules_off import OFF, off
 

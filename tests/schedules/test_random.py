@@ -1,4 +1,5 @@
-"""Random schedules of everything at once. ``SCHEDULES`` and ``FIRST_SEED`` in the environment make the long run (tox -e schedules)."""
+"""Random schedules of everything at once. ``SCHEDULES`` and ``FIRST_SEED`` in the environment make the long run (tox -e
+schedules)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """A random scheduler for procedures: proxies, their clients, one model node, and time.
 
-Everything that can happen next is an action; the seed picks one at a time. A task's call is *sent*, *begun* at the node, *ended* there, and
-*delivered*, each an action of its own, so calls overlap in every way. A call may be lost before the node or after it, or reach the
-node long after its sender was told it failed. A proxy may stop (none of its tasks moves, time goes on) or be killed.
+Everything that can happen next is an action; the seed picks one at a time. A task's call is *sent*, *begun* at the node,
+*ended* there, and *delivered*, each an action of its own, so calls overlap in every way. A call may be lost before the node
+or after it, or reach the node long after its sender was told it failed. A proxy may stop (none of its tasks moves, time goes
+on) or be killed.
 
 Time stands still except in ticks. When nothing else can happen it jumps to the next wait's end.
 """
