@@ -42,9 +42,12 @@ def change(
         old = yield from cat.store.get(kind, id)
         if old is not None and uuid in old.doc.changes:
             return keep(cat, old, mark)  # an earlier attempt of ours whose answer was lost
-        if old is None and empty is None:
+        if old is not None:
+            doc = old.doc
+        elif empty is not None:
+            doc = empty()
+        else:
             return None
-        doc = old.doc if old is not None else empty()
         try:
             edit(doc)
         except NoChange:

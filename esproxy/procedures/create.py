@@ -157,5 +157,5 @@ def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None
 
 
 def _exists(name: str) -> Refusal:
-    extra = {"index_uuid": "_na_", "index": name}
-    return Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", **extra)
+    reason = f"index [{name}] already exists"
+    return Refusal(reason, type="resource_already_exists_exception", index_uuid="_na_", index=name)

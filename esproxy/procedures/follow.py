@@ -15,6 +15,8 @@ An idle poll is the first call and the renewal. Being taken for dead (our docume
 
 from __future__ import annotations
 
+from typing import Any
+
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.change import list_members
 from esproxy.catalogue.context import Catalogue
@@ -83,7 +85,7 @@ def _follow(cat: Catalogue, shard: Shard) -> Steps[None]:
         return
     yield from cat.store.refresh(cat.store.catalogue)
     hits = yield from cat.store.beyond(cache.followed)
-    changes = []
+    changes: list[Stored[Any]] = []
     for hit in hits:
         kind = hit["_id"].partition(":")[0]
         if kind in CACHED and hit["_id"] in cache.docs:
@@ -112,7 +114,7 @@ def _renew(cat: Catalogue) -> Steps[bool]:
 
 def _agreed_lease(cat: Catalogue) -> Steps[float]:
     try:
-        stored = yield from cat.store.create(names.LEASE, Lease(cat.times.lease))
+        return (yield from cat.store.create(names.LEASE, Lease(cat.times.lease))).doc.seconds
     except Conflict:
         stored = yield from cat.store.get(Lease, names.LEASE)
     if stored is None:

@@ -10,7 +10,7 @@ from esproxy.catalogue.context import Caps
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
-from esproxy.procedures import follow, tend
+from esproxy.procedures import background, tend
 from tests.schedules.checker import Watcher, disagreements, violations
 from tests.schedules.clients import History, create_index, delete_index, record, search, set_alias, write
 from tests.schedules.world import CALM, TIMES, Chances, Proxy, Task, World
@@ -34,19 +34,11 @@ class Stage:
 
     def enter(self) -> Proxy:
         proxy = self.world.proxy()
-        self.world.start(proxy, "follow", self.follow(proxy))
+        self.world.start(proxy, "follow", background.following(proxy.cat))
         self.world.start(proxy, "tend", self.tend(proxy))
         return proxy
 
     # --- what a worker does by itself --------------------------------------------------------------------
-
-    def follow(self, proxy: Proxy) -> Generator[Any, Any, Any]:
-        while True:
-            try:
-                yield from follow.poll(proxy.cat)
-            except Failed:
-                pass
-            yield Wait(TIMES.poll)
 
     def tend(self, proxy: Proxy) -> Generator[Any, Any, Any]:
         while True:

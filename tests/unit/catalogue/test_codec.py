@@ -26,7 +26,10 @@ from esproxy.catalogue.documents import (
 DOCUMENTS: list[Document] = [
     Directory(
         "acme", 12, ["u1"],
-        {"logs": Entry(10, "shared", "pool~logs-1", "pool~logs-1-4", "open", "gone", "m1"), "new": Entry(11, "per-tenant", "own~acme-2")},
+        {
+            "logs": Entry(10, "shared", "pool~logs-1", "pool~logs-1-4", "open", "gone", "m1"),
+            "new": Entry(11, "per-tenant", "own~acme-2"),
+        },
         {"cur": Alias({"logs": {"is_write_index": True}}, {}, "m1", "b1")},
         ["t"], ["p"], [Tombstone(9, "pool~logs-1-3", "m2")],
     ),
