@@ -1,6 +1,6 @@
 """Create a logical index in a pool.
 
-    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index · CAS open ·
+    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index and object · CAS open ·
     acknowledge
 
 The index document comes first, so that whoever finds the intention can finish it. The pool is read after the intention: whoever
@@ -136,6 +136,8 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             except Conflict:
                 pass  # made by whoever makes the same pool with us
         yield from cat.store.create_index(physical, pools.body(stored.doc, meta.layout, cat.caps))
+    if meta.layout == "per-tenant":
+        yield from cat.store.put_mapping(physical, pools.object_mapping(meta.mapping, meta.n))
     return physical
 
 

@@ -82,7 +82,7 @@ def prefix(node_url: str) -> Iterator[str]:
     name = f"cat-{uuid4().hex[:10]}"
     yield name
     with httpx.Client(base_url=node_url, timeout=30) as http:
-        for pattern in (f"{name}*", f"pool~{name}*"):
+        for pattern in (f"{name}*", f"pool~{name}*", f"own~{name}*"):
             for row in http.get(f"/_cat/indices/{pattern}?format=json&h=index&expand_wildcards=all").json():
                 http.delete(f"/{row['index']}").raise_for_status()
 
@@ -278,6 +278,23 @@ def test_fields_of_two_tenants_do_not_decide_each_other(real: Real, prefix: str,
     assert {"k", "k~2", "o", "o.x", "o~2", "s~2~1"} == set(claims.doc.fields)
     index = real.run(cat.store.get(Index, names.index_id("zenith", zenith.n)))
     assert codec.decode(Index, orjson.loads(codec.encode(index.doc))) == index.doc
+
+
+def test_per_tenant_objects_keep_their_own_dynamic(real: Real, prefix: str, cat: Catalogue):
+    real.run(follow.join(cat))
+    real.follower = cat
+    strict = Plan("per-tenant", {"dynamic": "strict", "properties": {"a": {"type": "long"}}})
+    one = real.run(create(cat, prefix, "logs", strict))
+    two = real.run(create(cat, prefix, "web", Plan("per-tenant")))
+    assert one.physical == two.physical and one.n != two.n
+    statuses = []
+    for entry, doc in ((one, {"a": 1}), (one, {"b": 1}), (two, {"a": "text"}), (two, {"b": {"c": 1}})):
+        at = names.scope(prefix, entry.n)
+        target = names.path(entry.physical, "_doc") + f"?routing={at}".encode()
+        statuses.append(real.call(Send("main", "POST", target, JSON, orjson.dumps({names.object_name(entry.n): doc}))).status)
+    assert statuses == [201, 400, 201, 201]
+    target = names.path(one.physical, "_doc") + b"?routing=x"
+    assert real.call(Send("main", "POST", target, JSON, b'{"n1": {"a": 1}}')).status == 400, "no object, no document"
 
 
 def test_index_that_the_node_refuses_leaves_nothing(real: Real, prefix: str, cat: Catalogue):

@@ -86,6 +86,8 @@ def test_family_per_tenant_is_one_for_all_mappings():
         (Plan("shared", {}, {"index.sort.field": "a"}), "sorting"),
         (Plan("shared", {}, {"index.mode": "time_series"}), "mode"),
         (Plan("shared", {"_source": {"enabled": False}}), "root parameters"),
+        (Plan("shared", {"runtime": {"r": {"type": "long"}}}), "root parameters"),
+        (Plan("per-tenant", {"date_detection": False}), "root parameters"),
         (Plan("shared", occasion="data stream"), "data stream"),
         (Plan("per-tenant", occasion="resize"), "resize"),
     ],
@@ -99,6 +101,15 @@ def test_index_that_cannot_share_has_a_pool_of_one(plan: Plan, reason: str):
 @pytest.mark.parametrize("plan", [Plan("shared"), Plan("shared", {"dynamic": "strict"}, {"index.mode": "standard"})])
 def test_index_without_a_reason_shares(plan: Plan):
     assert pools.reason_for_one(plan) is None
+
+
+def test_root_parameters_are_the_physical_index_of_a_pool_of_one():
+    plan = Plan("per-tenant", {"date_detection": False, "dynamic": False, "properties": {"a": LONG}})
+    pool = pools.new_pool(plan, "one~acme-7")
+    assert pools.body(pool, "per-tenant", Caps())["mappings"] == {
+        "date_detection": False, "dynamic": "strict", "_routing": {"required": True}
+    }
+    assert pools.object_mapping(plan.mapping, 7) == {"n7": {"type": "object", "dynamic": False, "properties": {"a": LONG}}}
 
 
 def test_generation_is_never_used_twice():
