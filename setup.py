@@ -37,8 +37,8 @@ COMPILE = ["-O3", "-fno-semantic-interposition"]
 LINK: list[str] = []
 MACROS: list[tuple[str, str | None]] = []
 if DEBUG:
-    COMPILE = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-UNDEBUG"]
     LINK = ["-fsanitize=address,undefined"]
+    COMPILE = ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined", *LINK]
 if TRACE:
     MACROS += [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 if PLAIN:

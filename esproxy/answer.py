@@ -149,14 +149,12 @@ class Whole:
             return restore_error(plan, body)
         if plan.route.row.answer == "text" or plan.help:
             return body
-        state = plan.endpoint.response
+        state = plan.answer_state()
         if state is not None:
             body = Walk(plan, state).feed(body, True)
         tree = orjson.loads(body)
         if plan.route.row.answer == "info":
             tree = cluster.info(tree, plan.owner().id)
-        elif plan.route.row.answer == "health":
-            tree = cluster.health(tree)
         if plan.meta is not None:
             tree = plan.meta.restore(tree, AnswerResolver(plan).name)
         if plan.filter_path is not None:

@@ -19,6 +19,7 @@ from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
+WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  # whose scripts have ctx
 TYPED = Mark.AGGS | Mark.SUGGEST
 
 
@@ -34,6 +35,8 @@ def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
             raise refusal(plan, run, body)
         return out
     assert plan.endpoint.request is not None
+    if plan.cluster.engine.tables.states[plan.endpoint.request].get("kind") == "DOC":
+        return body  # documents pass unparsed: what is wrong with one, the node says best
     return _walk(plan, plan.endpoint.request, body, max_depth)
 
 
@@ -144,7 +147,7 @@ class RequestResolver:
             case Kind.EXPR:
                 return "-" + plan.expression(text[1:]) if text[:1] == "-" and "," not in text else plan.expression(text)
             case Kind.INDEX | Kind.ALIAS:
-                return self._bulk_name(text) if plan.endpoint.framing == "bulk" else plan.index(text)
+                return plan.bulk_name(text) if plan.endpoint.framing == "bulk" else plan.index(text)
             case Kind.CURSOR:
                 plan.pit = True
                 return plan.open_cursor(text)
@@ -158,16 +161,7 @@ class RequestResolver:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 
     def _context(self) -> painless.Context:
-        return painless.Context.WRITE if self.plan.route.row.write else painless.Context.SEARCH
-
-    def _bulk_name(self, name: str) -> str:
-        """An illegal name is its item's error, said by the node. The prefix would make it legal, so it goes without: no index
-        can have such a name. ``_all`` alone means something to a node, and gets a second underscore."""
-        if not name or name[0] in "_-+":
-            sent = "__all" if name == "_all" else name
-            self.plan.spelled[sent] = name
-            return sent
-        return self.plan.index(name)
+        return painless.Context.WRITE if self.plan.route.row.name in WRITING else painless.Context.SEARCH
 
 
 def _same(name: str) -> str:

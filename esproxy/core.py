@@ -77,7 +77,9 @@ class Status(IntEnum):
         return status
 
 
-MALFORMED = frozenset((Status.SYNTAX, Status.ENCODING, Status.TRUNCATED, Status.EMPTY, Status.TRAILING, Status.DUPLICATE, Status.DEPTH))
+MALFORMED = frozenset(
+    (Status.SYNTAX, Status.ENCODING, Status.TRUNCATED, Status.EMPTY, Status.TRAILING, Status.DUPLICATE, Status.DEPTH)
+)
 
 
 class BodyError(ValueError):

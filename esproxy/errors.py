@@ -14,7 +14,6 @@ running nodes by tests/integration/test_errors.py.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -96,9 +95,9 @@ class Short(Refusal):
 
 def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False) -> Reply:
     """The answer for an error. ``product``: the upstream is Elasticsearch, whose clients look for its header.
-    ``head``: the request was a HEAD, so there is no body."""
+    ``head``: there can be no body."""
     option = orjson.OPT_INDENT_2 if pretty else 0
-    body = b"" if head else orjson.dumps(error.payload(), option=option)
+    body = b"" if head or isinstance(error, MethodsOffered) else orjson.dumps(error.payload(), option=option)
     if pretty and body:
         body += b"\n"
     headers = json_headers(product) + error.headers
@@ -115,6 +114,16 @@ def json_headers(product: bool) -> Headers:
 # --- the refusals, by name ------------------------------------------------------------------------
 
 
+class MethodsOffered(Refusal):
+    """The answer to OPTIONS: no error, no body, only the methods."""
+
+    status = 200
+
+    def __init__(self, allowed: list[str]) -> None:
+        super().__init__("")
+        self.headers = [(b"allow", ",".join(allowed).encode())]
+
+
 class Bare(Short):
     """The short form without a status, which nodes use for unknown paths only."""
 
@@ -127,6 +136,8 @@ def unknown_endpoint(uri: str, method: str) -> Refusal:
 
 
 def wrong_method(uri: str, method: str, allowed: list[str]) -> Refusal:
+    if method == "OPTIONS":
+        return MethodsOffered(allowed)
     error = Short(f"Incorrect HTTP method for uri [{uri}] and method [{method}], allowed: [{', '.join(allowed)}]", status=405)
     error.headers = [(b"allow", ",".join(allowed).encode())]
     return error
@@ -140,12 +151,27 @@ def unknown_parameters(path: str, names: list[str], known: Iterable[str]) -> Ref
     """Nearest known names are offered, as the nodes do."""
     told = []
     for name in sorted(names):
-        near = difflib.get_close_matches(name, known, 3)
+        near = _near(name, known)
         hint = ""
         if near:
             hint = f" -> did you mean [{near[0]}]?" if len(near) == 1 else f" -> did you mean any of [{', '.join(near)}]?"
         told.append(f"[{name}]{hint}")
     return Refusal(f"request [{path}] contains unrecognized parameter{'s' if len(told) > 1 else ''}: {', '.join(told)}")
+
+
+def _near(name: str, known: Iterable[str]) -> list[str]:
+    """Names more than half alike by edit distance, the nearest first, as Lucene's LevenshteinDistance ranks them."""
+    scored = [(1 - _distance(name, other) / max(len(name), len(other)), other) for other in known]
+    return [other for score, other in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score > 0.5]
+
+
+def _distance(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
 
 
 def no_such_index(name: str) -> Refusal:

@@ -33,6 +33,7 @@ from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violat
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
 from esproxy.metadata.cluster import info
 from esproxy.procedures.cat import cat_table
+from esproxy.procedures.health import cluster_health
 from esproxy.procedures.discover import discover
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
@@ -183,9 +184,12 @@ class Exchange:
         if plan.route.row.answer == "cat" and not plan.help:
             self.state, self.wants = State.BUSY, 0
             return Need(cat_table(plan, target))
+        if plan.route.row.answer == "health":
+            self.state, self.wants = State.BUSY, 0
+            return Need(cluster_health(plan, target))
         self.state, self.wants = State.SENT, ANSWER
-        held = self.head.method in ("GET", "HEAD")
-        return Send(plan.cluster.name, self.head.method, target, requests.physical_headers(plan, media), body, True, held)
+        method = "GET" if self.head.method == "HEAD" else self.head.method  # its answer tells the length that a HEAD's has
+        return Send(plan.cluster.name, method, target, requests.physical_headers(plan, media), body, True, method == "GET")
 
     def _rewritten(self, plan: Plan, body: bytes) -> bytes:
         if plan.pattern is not None and "index" in plan.parts:
@@ -196,8 +200,7 @@ class Exchange:
         """No index name tells a tenant in ``/``, so it says what it says to everybody."""
         self.state, self.wants = State.DONE, 0
         tree = info(dict(plan.cluster.info), "")
-        body = b"" if self.head.method == "HEAD" else answers.encode(plan, tree)
-        return Reply(200, json_headers(plan.product), body)
+        return Reply(200, json_headers(plan.product), answers.encode(plan, tree))
 
     @staticmethod
     def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
@@ -286,13 +289,11 @@ class Exchange:
         except EsproxyError as error:
             return self._withhold(error)
 
-    def _way_back(self, plan: Plan, head: AnswerHead) -> answers.Walk | answers.Whole | None:
-        if self.head.method == "HEAD":
-            return None
+    def _way_back(self, plan: Plan, head: AnswerHead) -> answers.Walk | answers.Whole:
         row = plan.route.row
         if head.status >= 400 or row.answer is not None or plan.meta is not None or plan.filter_path is not None:
             return answers.Whole(plan, head)
-        state = plan.endpoint.response
+        state = plan.answer_state()
         if state is None:
             raise Failed("the node sent an answer where none was expected", status=502)
         return answers.Walk(plan, state)
@@ -309,8 +310,7 @@ class Exchange:
 
     def _restored(self, chunk: bytes, last: bool) -> Step | None:
         assert self.answer is not None and self.plan is not None
-        if self.restore is None:
-            return self._finish(b"") if last else None
+        assert self.restore is not None
         out = self.restore.feed(chunk, last)
         if self.writing:
             if last:
@@ -355,7 +355,7 @@ class Exchange:
             error.headers = error.headers + self.bulk.headers()
             self.bulk.spool.close()
         pretty = self.plan is not None and self.plan.pretty
-        return reply(error, product=self.gateway.product, pretty=pretty, head=self.head.method == "HEAD")
+        return reply(error, product=self.gateway.product, pretty=pretty)
 
     def _withhold(self, error: EsproxyError) -> Step:
         """The answer cannot be given: an error instead while nothing of it has left, else cut the connection."""

@@ -59,6 +59,11 @@ class Plan:
     def pretty(self) -> bool:
         return self.query.get("pretty", "false") != "false"
 
+    def answer_state(self) -> int | None:
+        """The rule table of the answer; a HEAD's is that of the GET it stands for."""
+        row = self.route.row
+        return self.cluster.engine.tables.endpoints[row.head_of].response if row.head_of else self.endpoint.response
+
     def owner(self) -> Tenant:
         """The tenant, known by now. Raises Refusal when nothing in the request told it."""
         if self.tenant is None:
@@ -68,6 +73,19 @@ class Plan:
     def index(self, name: str, *, creatable: bool = False) -> str:
         self._adopt(name)
         return self.owner().names.one(name, self.spelled, product=self.product, creatable=creatable)
+
+    def bulk_name(self, name: str) -> str:
+        """An illegal name is its item's error, said by the node. What the prefix would make legal goes without it: no index
+        can have such a name. ``_all`` alone means something to a node, and gets a second underscore."""
+        if not name or name[0] in "_-+":
+            sent = "__all" if name == "_all" else name
+        elif ":" in name and name[0] != "<":
+            sent = "_" + name  # no colon may follow a prefix: a node could look for a remote cluster
+        else:
+            self._adopt(name)
+            sent = ("<" + self.owner().names.prefix + name[1:]) if name[0] == "<" else self.owner().names.prefix + name
+        self.spelled[sent] = name
+        return sent
 
     def expression(self, text: str) -> str:
         if self.pattern is not None:
@@ -122,13 +140,12 @@ class Plan:
 
 def physical_target(plan: Plan) -> bytes:
     """The node's request target. Raises Refusal for an unknown parameter or a name that is none."""
-    template = plan.route.template
-    if plan.route.with_index is not None and not plan.pit:
-        template = plan.route.with_index
+    template, done = plan.route.template, ""
+    if "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
+        template, plan.parts["index"] = plan.route.with_index, plan.query.pop("index")
+    elif plan.route.row.all and plan.route.with_index is not None and not plan.pit and not _help(plan):
+        template, done = plan.route.with_index, "index"
         plan.parts["index"] = plan.owner().names.everything(plan.spelled)
-        done = "index"
-    else:
-        done = ""
     path: list[str] = []
     for part in template:
         if part[0] != "{":
@@ -142,6 +159,8 @@ def physical_target(plan: Plan) -> bytes:
 
 def _path_value(plan: Plan, kind: Kind, value: str) -> str:
     if kind is Kind.INDEX:
+        if plan.endpoint.framing == "bulk":
+            return plan.bulk_name(value)
         return plan.index(value, creatable=plan.route.row.write)
     if kind is Kind.EXPR:
         return plan.expression(value)
@@ -156,8 +175,7 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
 
 def _physical_query(plan: Plan) -> dict[str, str]:
     known = plan.endpoint.query
-    if plan.query.get("help", "false") != "false":
-        plan.help = True
+    plan.help = _help(plan)
     cat = plan.route.row.answer == "cat" and not plan.help
     out: dict[str, str] = {}
     unknown = [name for name in plan.query if name not in known and name != "format"]
@@ -167,10 +185,11 @@ def _physical_query(plan: Plan) -> dict[str, str]:
         kind = known.get(name, Kind.COPY)
         if cat and name in CAT_DRAWING:
             plan.drawing[name] = value
-        elif name == "filter_path" and plan.route.row.keyed:
+        elif name == "filter_path" and (plan.route.row.keyed or cat):
             plan.filter_path = FilterPath(value)
         elif name == "format":
-            _only_json(value)
+            if value in ("yaml", "cbor", "smile"):
+                raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
         else:
             out[name] = _query_value(plan, kind, name, value)
     if cat:
@@ -200,9 +219,8 @@ def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
     return value  # a layout that leaves documents, ids and fields as they are
 
 
-def _only_json(value: str) -> None:
-    if value != "json":
-        raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+def _help(plan: Plan) -> bool:
+    return plan.route.row.answer in ("cat", "text") and plan.query.get("help", "false") != "false"
 
 
 def _has_dot_pattern(plan: Plan) -> bool:

@@ -9,12 +9,12 @@ from esproxy.api.kinds import Kind
 
 ENDPOINTS = (
     # documents and search
-    "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget", "search", "count",
-    "msearch", "scroll", "clear_scroll", "open_point_in_time", "close_point_in_time",
+    "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget",
+    "search", "count", "msearch", "scroll", "clear_scroll", "open_point_in_time", "close_point_in_time",
     "delete_by_query", "update_by_query", "field_caps", "explain",
     # indices
-    "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping", "indices.get_field_mapping",
-    "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings", "indices.validate_query",
+    "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping",
+    "indices.get_field_mapping", "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings", "indices.validate_query",
     "indices.put_alias", "indices.get_alias", "indices.exists_alias", "indices.delete_alias", "indices.update_aliases",
     # cluster and cat
     "cluster.health", "cat.indices", "cat.count", "cat.health",
@@ -22,7 +22,8 @@ ENDPOINTS = (
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch"}
 
-# (endpoint or "*", parameter) → kind. The definitions type these as strings, or as types that mean different things in different places.
+# (endpoint or "*", parameter) → kind. The definitions type these as strings, or as types that mean different things in
+# different places.
 PATH = {
     ("*", "id"): Kind.ID,
     ("indices.put_alias", "name"): Kind.ALIAS,
@@ -54,8 +55,8 @@ _LUCENE = _copied("analyze_wildcard", "analyzer", "default_operator", "lenient")
 _SEARCH = (
     _copied(
         "allow_partial_search_results", "batched_reduce_size", "ccs_minimize_roundtrips", "explain", "force_synthetic_source",
-        "include_named_queries_score", "max_concurrent_shard_requests", "pre_filter_shard_size", "rest_total_hits_as_int", "seq_no_primary_term",
-        "size", "track_scores", "track_total_hits", "_source_exclude_vectors",
+        "include_named_queries_score", "max_concurrent_shard_requests", "pre_filter_shard_size", "rest_total_hits_as_int",
+        "seq_no_primary_term", "size", "track_scores", "track_total_hits", "_source_exclude_vectors",
     )
     | dict.fromkeys(("_source_excludes", "_source_includes", "docvalue_fields", "stored_fields"), Kind.FIELD)
     | {"_source": Kind.SOURCE}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess  # noqa: S404 (npm is how the package is had)
+import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
@@ -53,7 +53,7 @@ def _pack(version: str, folder: Path) -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise FetchError(f"npm is needed to fetch {PACKAGE}@{version}: install Node.js (on Debian: apt-get install npm)")
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [npm, "pack", "--silent", f"{PACKAGE}@{version}"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     packed = list(folder.glob("*.tgz"))

@@ -1,8 +1,13 @@
-"""Make the rule tables from the pinned definitions: ``python -m esproxy.api.generate [--check] [--cache DIR]``.
+"""Make the rule tables from the pinned definitions: ``python -m esproxy.api.generate [--check] [--forget] [--cache DIR]``.
 
-    definitions (fetch) → terms (schema), versions united → rows of corrections (overrides, opensearch) → states (grammar) → JSON
+    definitions (fetch) → terms (schema), versions united → rows of corrections (overrides, opensearch; applied by patch)
+                        → states (grammar), the fewest of them (minimise) → JSON
 
-The result is checked in; ``--check`` makes it anew and compares, which a test does too. Equal definitions and rows give equal bytes.
+The result is checked in; ``--check`` makes it anew and compares, which a test does too. Equal definitions and rows give
+equal bytes.
+
+Beside the tables stands what each property was found to be (``labels.json``). Versions of the definitions lose labels now
+and then; one that is lost ends the generation until a row brings it back, or ``--forget`` says that it was wrong.
 """
 
 from __future__ import annotations
@@ -17,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from esproxy.api import endpoints, fetch, opensearch, overrides, patch
-from esproxy.api.grammar import Builder, GrammarError, State, minimise
+from esproxy.api.grammar import Builder, GrammarError, State
 from esproxy.api.kinds import Kind
+from esproxy.api.minimise import minimise
 from esproxy.api.schema import EndpointDef, Schema, Term, read, unite, unite_versions
 
 FORMAT = 1
@@ -39,6 +45,7 @@ class Made:
     roots: dict[str, int]
     endpoints: dict[str, dict[str, Any]]
     reasons: list[str]
+    labels: dict[str, str]
 
     @property
     def transitions(self) -> int:
@@ -60,7 +67,9 @@ def make(engine: str, schema: Schema) -> Made:
     builder.errors += [f"{key}: unused row" for key in _unused(engine, chosen)]
     if builder.errors:
         raise GenerateError("\n".join(dict.fromkeys(builder.errors)))
-    return _minimal(engine, builder.states, roots, rows)
+    made = _minimal(engine, builder.states, roots, rows)
+    made.labels = dict(sorted(builder.named.items()))
+    return made
 
 
 def _prepare(engine: str, schema: Schema) -> None:
@@ -151,13 +160,13 @@ def _minimal(engine: str, states: list[State], roots: dict[str, int], rows: dict
     order = [roots[name] for name in sorted(roots)]
     order += [rows[name][side] for name in sorted(rows) for side in ("request", "response") if rows[name][side] is not None]
     small, numbers = minimise(states, order)
-    new = dict(zip(order, numbers))
+    new = dict(zip(order, numbers, strict=True))
     reasons = sorted({s.reason for s in small if s.reason} | {r for row in rows.values() for r in row["refuse"].values()})
     for row in rows.values():
         row["request"] = new.get(row["request"])
         row["response"] = new.get(row["response"])
         row["refuse"] = {name: reasons.index(reason) for name, reason in sorted(row["refuse"].items())}
-    return Made(engine, small, {name: new[number] for name, number in sorted(roots.items())}, rows, reasons)
+    return Made(engine, small, {name: new[number] for name, number in sorted(roots.items())}, rows, reasons, {})
 
 
 def text(made: Made) -> str:
@@ -211,31 +220,59 @@ def _lines(items: Any) -> str:
     return "[\n" + ",\n".join(items) + "\n]"
 
 
+# --- labels -----------------------------------------------------------------------------------------------------
+
+
+def known_labels() -> dict[str, dict[str, str]]:
+    """Engine → property → kinds, as checked in."""
+    path = TABLES / "labels.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def lost(made: Made, known: dict[str, dict[str, str]]) -> list[str]:
+    """Properties that were more than a copy and are so no longer."""
+    return [f"{where}: was {kinds}" for where, kinds in known.get(made.engine, {}).items() if where not in made.labels]
+
+
 # --- command line ---------------------------------------------------------------------------------------------
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m esproxy.api.generate", description="Make the rule tables.")
     parser.add_argument("--check", action="store_true", help="only compare with what is checked in; status 1 when it differs")
+    parser.add_argument("--forget", action="store_true", help="labels that were lost were wrong")
     parser.add_argument("--cache", type=Path, help="where fetched definitions are kept")
     options = parser.parse_args(argv)
-    status = 0
+    known, labels, status = known_labels(), {}, 0
     for engine in ENGINES:
         begin = time.perf_counter()
         made = make(engine, definitions(options.cache))
         body = text(made)
         seconds = time.perf_counter() - begin
-        path = TABLES / f"{engine}.json"
-        same = path.exists() and path.read_text() == body
-        if not options.check and not same:
-            path.write_text(body)
-        status |= options.check and not same
-        word = "as checked in" if same else "DIFFERS" if options.check else "written"
+        missing = [] if options.forget else lost(made, known)
+        if missing:
+            raise GenerateError("\n".join(f"{engine}: the definitions have lost a label: {line}" for line in missing))
+        labels[engine] = made.labels
+        word = _store(TABLES / f"{engine}.json", body, options.check)
+        status |= word == DIFFERS
         print(
             f"{engine}: {len(made.endpoints)} endpoints, {len(made.states)} states, {made.transitions} transitions, "
             f"{len(body)} bytes, {seconds:.1f} s, {word}"
         )
-    return status
+    word = _store(TABLES / "labels.json", json.dumps(labels, indent=0, sort_keys=True) + "\n", options.check)
+    return status | (word == DIFFERS)
+
+
+DIFFERS = "DIFFERS from what is checked in"
+
+
+def _store(path: Path, body: str, check: bool) -> str:
+    if path.exists() and path.read_text() == body:
+        return "as checked in"
+    if check:
+        return DIFFERS
+    path.write_text(body)
+    return "written"
 
 
 if __name__ == "__main__":

@@ -11,16 +11,15 @@ state for a value whatever the path that led to it.
 Two members that know the same key merge their targets. Two members that give a value different kinds are an error of the
 definitions or of an override, and end the generation with the path at fault: a position has one meaning.
 
-Requests and answers are built apart: a request refuses a key that no member knows, an answer copies and counts it. Then
-all states are minimised together by partition refinement and numbered breadth first from the sorted roots, so the result
-depends on nothing but the language and a diff of two tables shows a change of language.
+Requests and answers are built apart: a request refuses a key that no member knows, an answer copies and counts it. What
+follows is in ``minimise``.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Union as AnyOf
+from typing import Any
 
 from esproxy.api.kinds import Kind
 from esproxy.api.schema import Dict, Items, Leaf, Ref, Root, Schema, Term, Union, Var, substitute
@@ -40,7 +39,7 @@ class Flag:
 
 
 ROOT = Flag("ROOT")
-Member = AnyOf[Leaf, Ref, Dict, Items, Flag]
+Member = Leaf | Ref | Dict | Items | Flag
 Members = frozenset[Member]
 
 
@@ -104,7 +103,7 @@ class Builder:
         self.undecided = undecided
         self.states: list[State] = [State(Kind.OPAQUE), State()]
         self.errors: list[str] = []
-        self.seen: set[tuple[str, str]] = set()  # (type, property) of every interface that is reached
+        self.named: dict[str, str] = {}  # "type.property" → kinds, of everything reached that is more than a copy
         self._numbers: dict[tuple[bool, Members], int] = {}
         self._paths: dict[int, str] = {}
         self._todo: deque[tuple[int, bool, Members]] = deque()
@@ -140,7 +139,7 @@ class Builder:
         if type_.alias is not None:
             body = type_.alias
             if term.args:
-                body = substitute(body, dict(zip(type_.generics, term.args)))
+                body = substitute(body, dict(zip(type_.generics, term.args, strict=True)))
             return self._resolve(body, open_ | {term})
         out: set[Member] = {term}
         if type_.shortcut:
@@ -189,6 +188,8 @@ class Builder:
         if not answer:
             state.mark = self._mark(state.kind, members, path)
         if state.kind in WHOLE:
+            if self._hides(members):
+                self.errors.append(f"{path}: is {state.kind.name} and yet an object that holds names")
             return
         if ROOT in members:
             state.kind = Kind.QUERY
@@ -221,6 +222,27 @@ class Builder:
         reasons = sorted(leaf.reason for leaf in leaves if leaf.reason)
         return (kinds.pop() if kinds else Kind.COPY), (reasons[0] if reasons else "")
 
+    def _hides(self, members: Members) -> bool:
+        """Whether objects among the members hold kinds, which would go unseen where the value is taken as a whole."""
+        todo, seen = [m for m in members if not isinstance(m, Leaf)], set()
+        while todo:
+            member = todo.pop()
+            if member in seen:
+                continue
+            seen.add(member)
+            if isinstance(member, Leaf):
+                if member.kind not in (Kind.COPY, Kind.OPAQUE):
+                    return True
+            elif isinstance(member, Ref):
+                todo += [m for term in self.schema.terms(member.name, member.args).values() for m in self.members(term)]
+                other = self.schema.other(member.name, member.args)
+                todo += [] if other is None else [other]
+            elif isinstance(member, Dict):
+                todo += [*self.members(member.key), *self.members(member.value)]
+            else:
+                return True
+        return False
+
     def _mark(self, kind: Kind, members: Members, path: str) -> str | None:
         marks = {self.schema.types[m.name].mark for m in members if isinstance(m, Ref)} | {MARKS.get(kind)}
         marks.discard(None)
@@ -239,23 +261,39 @@ class Builder:
                 draft.keys = {}
             if other is not None:
                 self._merge_other(draft, other, answer, path)
-        sole = {key: keys[key] for ref, keys, _ in objects if isinstance(ref, Ref) and self.schema.types[ref.name].sole for key in keys}
+        sole = {
+            key: keys[key]
+            for ref, keys, _ in objects
+            if isinstance(ref, Ref) and self.schema.types[ref.name].sole
+            for key in keys
+        }
         for key in {key for _, keys, _ in objects for key in keys}:
             assert draft.keys is not None
             target = draft.keys[key] = set(sole.get(key, ()))
             for _, known, other in () if key in sole else objects:
                 if key in known:
                     target |= known[key]
-                elif other is not None:
+                elif other is not None and not (answer and self._tagged(other.value)):  # a tagged key has a # in it
                     target |= self._resolved(other.value, f"{path}.{key}")
         return draft
 
     def _object(self, ref: Ref, path: str) -> tuple[dict[str, Members], Dict | None]:
         keys: dict[str, Members] = {}
         for prop, term in self.schema.terms(ref.name, ref.args).items():
-            self.seen.add((ref.name, prop))
-            keys[prop] = self._resolved(term, f"{path}.{prop} ({self._owner(ref.name, prop)}, {prop})")
+            owner = self._owner(ref.name, prop)
+            keys[prop] = self._resolved(term, f"{path}.{prop} ({owner}, {prop})")
+            self._note(f"{owner}.{prop}", keys[prop])
         return keys, self.schema.other(ref.name, ref.args)
+
+    def _note(self, where: str, members: Members) -> None:
+        """Remember what a property was found to be, so that a later version cannot lose it unnoticed."""
+        kinds = {m.kind.name for m in members if isinstance(m, Leaf)}
+        kinds |= {
+            f"keys {m.kind.name}" for d in members if isinstance(d, Dict) for m in self.members(d.key) if isinstance(m, Leaf)
+        }
+        kinds |= {"QUERY"} if ROOT in members else set()
+        if kinds - {"COPY", "OPAQUE", "keys COPY"}:
+            self.named[where] = " ".join(sorted(kinds - {"COPY", "keys COPY"}))
 
     def _owner(self, name: str, prop: str) -> str:
         """The type that a row of overrides has to name for this property."""
@@ -300,7 +338,7 @@ class Builder:
         type_ = self.schema.types[term.name]
         if not type_.tagged:
             return None
-        union = substitute(type_.alias, dict(zip(type_.generics, term.args)))  # type: ignore[arg-type]
+        union = substitute(type_.alias, dict(zip(type_.generics, term.args, strict=True)))  # type: ignore[arg-type]
         assert isinstance(union, Union)
         out: dict[str, Members] = {}
         for item in union.items:
@@ -311,64 +349,3 @@ class Builder:
             else:
                 out[tag] = out.get(tag, frozenset()) | self.members(item)
         return out
-
-
-# --- minimisation ---------------------------------------------------------------------------------------
-
-
-def minimise(states: list[State], roots: list[int]) -> tuple[list[State], list[int]]:
-    """The smallest equivalent list of states, and the roots in it. States 0 and 1 keep their numbers."""
-    block = _refine(states)
-    first: dict[int, int] = {}
-    for number, b in enumerate(block):
-        first.setdefault(b, number)
-    order: list[int] = []
-    placed: dict[int, int] = {}
-
-    def place(number: int) -> None:
-        if block[number] not in placed:
-            placed[block[number]] = len(order)
-            order.append(first[block[number]])
-
-    place(OPAQUE_STATE)
-    place(SCALAR_STATE)
-    for root in roots:
-        place(root)
-    at = 0
-    while at < len(order):
-        for target in states[order[at]].targets():
-            place(target)
-        at += 1
-    return [_renumbered(states[number], block, placed) for number in order], [placed[block[root]] for root in roots]
-
-
-def _refine(states: list[State]) -> list[int]:
-    """The block of every state: states of one block cannot be told apart by any value."""
-    block = _numbered([state.shape() for state in states])
-    while True:
-        finer = _numbered([(block[i], tuple(block[t] for t in state.targets())) for i, state in enumerate(states)])
-        if max(finer) == max(block):
-            return finer
-        block = finer
-
-
-def _numbered(signatures: list[Any]) -> list[int]:
-    numbers: dict[Any, int] = {}
-    return [numbers.setdefault(signature, len(numbers)) for signature in signatures]
-
-
-def _renumbered(state: State, block: list[int], placed: dict[int, int]) -> State:
-    def new(target: int) -> int:
-        return placed[block[target]]
-
-    return State(
-        state.kind,
-        None if state.keys is None else {key: new(target) for key, target in state.keys.items()},
-        state.other and (state.other[0], new(state.other[1])),
-        {tag: new(target) for tag, target in state.tags.items()},
-        None if state.items is None else new(state.items),
-        state.ensure,
-        state.unless,
-        state.mark,
-        state.reason,
-    )

@@ -1,8 +1,9 @@
 """What OpenSearch spells differently, laid over Elasticsearch's definitions by hand.
 
-OpenSearch's own specification knows too little for a rule table (25 of 413 dictionaries say that their keys are fields, aggregations are
-opaque), while Elasticsearch's fits OpenSearch's bodies but for what is here: queries and body keys that only OpenSearch has, those of
-Elasticsearch's that it spells differently or lacks, points in time, parameters. Checked with OpenSearch's official suite.
+OpenSearch's own specification knows too little for a rule table (25 of 413 dictionaries say that their keys are fields,
+aggregations are opaque), while Elasticsearch's fits OpenSearch's bodies but for what is here: queries and body keys that only
+OpenSearch has, those of Elasticsearch's that it spells differently or lacks, points in time, parameters. Checked with
+OpenSearch's official suite.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Mapping
 
 from esproxy.api import endpoints as base
 from esproxy.api.kinds import Kind
-from esproxy.api.overrides import AGG, CURSOR, DSL, FIELD, QUERY, SEARCH, SHARDS
 from esproxy.api.patch import Also, Ensure, Gone, Member, New, Noted, QueryRoot, Row
 from esproxy.api.schema import ANY, SCALAR, Dict, EndpointDef, Leaf, Ref, Schema
+from esproxy.api.words import AGG, CURSOR, DSL, FIELD, QUERY, SEARCH, SHARDS
 
 _REQUEST, _BODY = "_global.search:Request", SEARCH + "SearchRequestBody"
 _OWN = "OpenSearch only"
@@ -36,7 +37,12 @@ QUERIES: list[Row] = [
     ),
     New(
         "esproxy:KnnField",
-        {"filter": QUERY, "method_parameters": ANY, "rescore": ANY, **_named("vector", "k", "max_distance", "min_score", "expand_nested_docs", "model_id")},
+        {
+            "filter": QUERY,
+            "method_parameters": ANY,
+            "rescore": ANY,
+            **_named("vector", "k", "max_distance", "min_score", "expand_nested_docs", "model_id"),
+        },
         "k-NN's query is keyed by the field",
     ),
     QueryRoot("esproxy:KnnField", "filter", "nearest neighbours are found before the query around it filters them"),
@@ -48,15 +54,42 @@ QUERIES: list[Row] = [
             "query_tokens": ANY,
             "method_parameters": ANY,
             "rescore": ANY,
-            **_named("query_text", "query_image", "model_id", "k", "max_distance", "min_score", "expand_nested_docs", "analyzer", "max_token_score"),
+            **_named(
+                "query_text",
+                "query_image",
+                "model_id",
+                "k",
+                "max_distance",
+                "min_score",
+                "expand_nested_docs",
+                "analyzer",
+                "max_token_score",
+            ),
         },
         "a k-NN query whose vector a model makes",
     ),
     QueryRoot("esproxy:NeuralField", "filter", "nearest neighbours are found before the query around it filters them"),
     Ensure("esproxy:NeuralField", ("filter",), "no filter is every document"),
-    New("esproxy:HybridQuery", {"queries": QUERY, "filter": QUERY, "pagination_depth": SCALAR, **_named()}, "several queries whose scores are combined"),
-    New("esproxy:SltrQuery", {"params": ANY, **_named("model", "store", "featureset", "active_features", "cache")}, "learning to rank"),
-    New("esproxy:Derived", {"script": Ref("_types:Script"), "properties": Ref("esproxy:DerivedFields"), **_scalars("type", "format", "ignore_malformed"), "prefilter_field": FIELD}, "a field made at query time"),
+    New(
+        "esproxy:HybridQuery",
+        {"queries": QUERY, "filter": QUERY, "pagination_depth": SCALAR, **_named()},
+        "several queries whose scores are combined",
+    ),
+    New(
+        "esproxy:SltrQuery",
+        {"params": ANY, **_named("model", "store", "featureset", "active_features", "cache")},
+        "learning to rank",
+    ),
+    New(
+        "esproxy:Derived",
+        {
+            "script": Ref("_types:Script"),
+            "properties": Ref("esproxy:DerivedFields"),
+            **_scalars("type", "format", "ignore_malformed"),
+            "prefilter_field": FIELD,
+        },
+        "a field made at query time",
+    ),
     New("esproxy:DerivedFields", {}, "fields made at query time", other=Dict(FIELD, Ref("esproxy:Derived"))),
     Noted("esproxy:Derived", "RUNTIME", "makes fields that shadow others"),
     Also(
@@ -73,16 +106,28 @@ QUERIES: list[Row] = [
         },
         _OWN,
     ),
+    *(
+        Also(DSL + name, {"_name": SCALAR}, "functions have names")
+        for name in ("RandomScoreFunction", "FieldValueFactorScoreFunction", "ScriptScoreFunction", "DecayFunctionBase")
+    ),
+    Also(
+        DSL + "SimpleQueryStringQuery", _scalars("locale", "all_fields", "lowercase_expanded_terms"), "removed from Elasticsearch"
+    ),
     Also(DSL + "TermsQuery", {"value_type": SCALAR}, "a bitmap of numbers"),
     Also(DSL + "TermsLookup", {"store": SCALAR, "query": QUERY}, "a stored field; terms from the hits of a query"),
     QueryRoot(DSL + "TermsLookup", "query", "selects the documents whose values are looked up"),
     *(Also(DSL + name, {"mode": SCALAR}, "how intervals are ordered") for name in ("IntervalsAllOf", "IntervalsMatch")),
-    Also(DSL + "IntervalsRegexp", {"case_insensitive": SCALAR, "max_expansions": SCALAR, "flags": SCALAR, "flags_value": SCALAR}, _OWN),
+    Also(
+        DSL + "IntervalsRegexp",
+        {"case_insensitive": SCALAR, "max_expansions": SCALAR, "flags": SCALAR, "flags_value": SCALAR},
+        _OWN,
+    ),
     Also(DSL + "IntervalsWildcard", {"max_expansions": SCALAR}, _OWN),
 ]
 
+_SORTS = ("_types:FieldSort", "_types:GeoDistanceSort", "_types:ScriptSort")
 BODIES: list[Row] = [
-    *(Gone(type_, ("knn", "rank", "retriever"), "Elasticsearch only") for type_ in (_REQUEST, _BODY)),
+    *(Gone(type_, ("knn", "rank", "retriever", "sub_searches"), "Elasticsearch only") for type_ in (_REQUEST, _BODY)),
     *(
         Also(
             type_,
@@ -98,15 +143,35 @@ BODIES: list[Row] = [
     ),
     *(Ensure(type_, ("query",), "no query is every document") for type_ in (_REQUEST, _BODY)),
     Also(SEARCH + "HighlightBase", {"max_analyzer_offset": SCALAR, "max_analyzed_offset_field": SCALAR}, "an older name"),
+    Also(AGG + "MultiTermLookup", _scalars("include", "exclude"), _OWN),
     Also(AGG + "AdjacencyMatrixAggregation", {"show_only_intersecting": SCALAR}, _OWN),
     Also(AGG + "CompositeDateHistogramAggregation", {"interval": SCALAR}, "removed from Elasticsearch"),
     Also("indices.put_alias:Request", {"is_hidden": SCALAR}, _OWN),
+    # sorts
+    *(Also(type_, {"nested_path": FIELD, "nested_filter": QUERY}, "what was there before [nested]") for type_ in _SORTS),
+    Also("_global.msearch:MultisearchHeader", {"cancel_after_time_interval": SCALAR}, _OWN),
     # mappings
     Also("_types.mapping:TypeMapping", {"derived": Ref("esproxy:DerivedFields"), "composite": ANY}, _OWN),
     Also("indices.put_mapping:Request", {"derived": Ref("esproxy:DerivedFields")}, _OWN),
     New(
         "esproxy:VectorProperty",
-        {"method": ANY, "meta": ANY, **_scalars("type", "dimension", "space_type", "mode", "compression_level", "data_type", "model_id", "doc_values", "store", "index", "engine")},
+        {
+            "method": ANY,
+            "meta": ANY,
+            **_scalars(
+                "type",
+                "dimension",
+                "space_type",
+                "mode",
+                "compression_level",
+                "data_type",
+                "model_id",
+                "doc_values",
+                "store",
+                "index",
+                "engine",
+            ),
+        },
         "a field of the k-NN plug-in",
     ),
     Member("_types.mapping:Property", Ref("esproxy:VectorProperty"), "a field of the k-NN plug-in"),
@@ -122,7 +187,9 @@ ENDPOINTS = (
 )
 
 _MANAGER = ("cluster_manager_timeout",)
-_PIPELINES = {"search_pipeline": Kind.SEARCH_PIPELINE} | dict.fromkeys(("cancel_after_time_interval", "phase_took", "verbose_pipeline"), Kind.COPY)
+_PIPELINES = {"search_pipeline": Kind.SEARCH_PIPELINE} | dict.fromkeys(
+    ("cancel_after_time_interval", "phase_took", "verbose_pipeline"), Kind.COPY
+)
 _EXTRA: dict[str, Mapping[str, Kind]] = {
     "bulk": {"batch_size": Kind.COPY},  # 2.x
     "cluster.health": dict.fromkeys(("awareness_attribute", "ensure_node_weighed_in"), Kind.COPY),
@@ -142,7 +209,9 @@ def extra(name: str, known: Mapping[str, Kind]) -> Mapping[str, Kind]:
 def endpoints(schema: Schema) -> None:
     """Add OpenSearch's own endpoints to the definitions."""
     common = dict.fromkeys(("error_trace", "filter_path", "human", "pretty"), SCALAR)
-    options = _scalars("allow_no_indices", "allow_partial_pit_creation", "expand_wildcards", "ignore_unavailable", "keep_alive", "preference")
+    options = _scalars(
+        "allow_no_indices", "allow_partial_pit_creation", "expand_wildcards", "ignore_unavailable", "keep_alive", "preference"
+    )
     schema.endpoints["create_pit"] = EndpointDef(
         "create_pit",
         [(("POST",), "/{index}/_search/point_in_time")],
@@ -153,7 +222,13 @@ def endpoints(schema: Schema) -> None:
         Ref("esproxy:CreatedPit"),
     )
     schema.endpoints["delete_pit"] = EndpointDef(
-        "delete_pit", [(("DELETE",), "/_search/point_in_time")], {}, dict(common), Ref("esproxy:DeletePits"), True, Ref("esproxy:DeletedPits")
+        "delete_pit",
+        [(("DELETE",), "/_search/point_in_time")],
+        {},
+        dict(common),
+        Ref("esproxy:DeletePits"),
+        True,
+        Ref("esproxy:DeletedPits"),
     )
 
 

@@ -5,26 +5,36 @@ types that come and go. Every row was found by a body that a running node accept
 missed. A row that hits nothing, or changes nothing, ends the generation.
 
 Rows are grouped: verdicts (types that mean different things), labels (strings that are names), false labels, roots of queries,
-values whose meaning depends on the field, languages and texts, syntax that only parsers know, errors.
+values whose meaning depends on the field, languages and texts. What only parsers know is in ``parsers``, OpenSearch's own
+in ``opensearch``.
 """
 
 from __future__ import annotations
 
 from esproxy.api.kinds import Kind
-from esproxy.api.patch import Alias, Also, Ensure, Is, Keys, Member, New, Noted, Others, QueryRoot, Root, Row, Sole, Untagged, Variant
-from esproxy.api.schema import ANY, SCALAR, Dict, Items, Leaf, Ref, Union, Var
-
-INDEX, EXPR, ALIAS = Leaf(Kind.INDEX), Leaf(Kind.EXPR), Leaf(Kind.ALIAS)
-ID, ROUTING, FIELD, SOURCE = Leaf(Kind.ID), Leaf(Kind.ROUTING), Leaf(Kind.FIELD), Leaf(Kind.SOURCE)
-DOC, CURSOR, TEXT, SCRIPT, LUCENE, KQL = (Leaf(k) for k in (Kind.DOC, Kind.CURSOR, Kind.TEXT, Kind.SCRIPT, Kind.LUCENE, Kind.KQL))
-STORED_SCRIPT, PIPELINE, UNKNOWN = Leaf(Kind.STORED_SCRIPT), Leaf(Kind.PIPELINE), Leaf(Kind.UNKNOWN)
-
-DSL = "_types.query_dsl:"
-AGG = "_types.aggregations:"
-SEARCH = "_global.search._types:"
-QUERY = Ref(DSL + "QueryContainer")
-ERROR_CAUSE = Ref("_types:ErrorCause")
-SHARDS = Ref("_types:ShardStatistics")
+from esproxy.api.parsers import ERRORS, FORMS, SYNTAX
+from esproxy.api.patch import Alias, Also, Ensure, Is, Keys, New, Noted, QueryRoot, Row, Variant
+from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Ref, Root, Union
+from esproxy.api.words import (
+    AGG,
+    CURSOR,
+    DOC,
+    DSL,
+    EXPR,
+    FIELD,
+    ID,
+    INDEX,
+    LUCENE,
+    PIPELINE,
+    QUERY,
+    QUOTES,
+    ROUTING,
+    SCRIPT,
+    SEARCH,
+    SOURCE,
+    STORED_SCRIPT,
+    TEXT,
+)
 
 # Named types that are a kind wherever they stand.
 LABELS = {
@@ -46,7 +56,9 @@ UNDECIDED = frozenset(("_types:Id", "_types:Ids", "_types:Name", "_types:Names")
 # --- verdicts -------------------------------------------------------------------------------------------
 
 _DOCUMENT_ID = "the id of a document"
-_NO_NAME_OF_OURS = "no document and nothing a tenant names: rule sets, models, inference endpoints, slices, clusters, labels in the body"
+_NO_NAME_OF_OURS = (
+    "no document and nothing a tenant names: rule sets, models, inference endpoints, slices, clusters, labels in the body"
+)
 
 VERDICTS: list[Row] = [
     *(
@@ -158,6 +170,10 @@ NAMES: list[Row] = [
     Is("indices.update_aliases:RemoveAction", "index", EXPR, "patterns are taken"),
     Is("indices.update_aliases:RemoveIndexAction", "index", EXPR, "patterns are taken"),
     Is("_types:LookupQueryVectorBuilder", "routing", ROUTING, _PLAIN_STRING),
+    *(
+        Is("indices._types:AliasDefinition", prop, ROUTING, _PLAIN_STRING)
+        for prop in ("routing", "index_routing", "search_routing")
+    ),
     Is(SEARCH + "Hit", "_routing", ROUTING, _PLAIN_STRING),
     Is("_global.get:GetResult", "_routing", ROUTING, _PLAIN_STRING),
     Is("_global.bulk:WriteOperation", "pipeline", PIPELINE, _PLAIN_STRING),
@@ -184,9 +200,10 @@ NO_NAMES: list[Row] = [
 
 # --- roots of queries ------------------------------------------------------------------------------------
 #
-# A root is a query that a node runs against an index on its own. What runs inside the hits of a root is none: `filter` and `filters`
-# aggregations, rescore_query (the window's hits), highlight_query, nested and inner hits (child documents have no routing, a
-# filter on it would match nothing there), sort filters, collapse (its inner searches repeat the body's query), pinned and rule organics.
+# A root is a query that a node runs against an index on its own. What runs inside the hits of a root is none: `filter` and
+# `filters` aggregations, rescore_query (the window's hits), highlight_query, nested and inner hits (child documents have no
+# routing, a filter on it would match nothing there), sort filters, collapse (its inner searches repeat the body's query),
+# pinned and rule organics. A terms lookup, a shape, a percolated document name one document, which its id scopes.
 
 ROOT_ROWS: list[Row] = [
     *(
@@ -194,7 +211,11 @@ ROOT_ROWS: list[Row] = [
         for type_, prop, why in (
             ("_global.search:Request", "query", "selects hits"),
             (SEARCH + "SearchRequestBody", "query", "selects hits of a multi search"),
-            ("_global.search:Request", "post_filter", "narrows hits after aggregations; scoped so that it stands without the query too"),
+            (
+                "_global.search:Request",
+                "post_filter",
+                "narrows hits after aggregations; scoped so that it stands without the query too",
+            ),
             (SEARCH + "SearchRequestBody", "post_filter", "as in a search"),
             ("_global.count:Request", "query", "selects what is counted"),
             ("_global.delete_by_query:Request", "query", "selects what is deleted"),
@@ -214,9 +235,19 @@ ROOT_ROWS: list[Row] = [
             ("indices.update_aliases:AddAction", "filter", "stands for the query of every search through the alias"),
         )
     ),
-    Is(SEARCH + "PhraseSuggestCollateQuery", "source", Union((SCRIPT, Root(QUERY))), "run for each suggestion; a template when it is text"),
-    Ensure("_global.search:Request", ("query",), "no query is every document; with knn or a retriever it is none", ("knn", "retriever")),
-    Ensure(SEARCH + "SearchRequestBody", ("query",), "as in a search", ("knn", "retriever")),
+    Is(
+        SEARCH + "PhraseSuggestCollateQuery",
+        "source",
+        Union((SCRIPT, Root(QUERY))),
+        "run for each suggestion; a template when it is text",
+    ),
+    Ensure(
+        "_global.search:Request",
+        ("query",),
+        "no query is every document; with knn or a retriever it is none",
+        ("knn", "retriever", "sub_searches"),
+    ),
+    Ensure(SEARCH + "SearchRequestBody", ("query",), "as in a search", ("knn", "retriever", "sub_searches")),
     Ensure("_global.count:Request", ("query",), "no query is every document"),
     # delete_by_query is not here: nodes refuse it without a query, and one that we add would delete everything.
     Ensure("_global.update_by_query:Request", ("query",), "no query is every document"),
@@ -235,8 +266,8 @@ ROOT_ROWS: list[Row] = [
 # A query on _index compares names of indices, one on _id ids. _routing stays a field like others: in a pool the client's
 # routing is in a field of another name, so the key is what changes and the value stays.
 
-# Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix, span_term; on _id also prefix and wildcard) are
-# left to the node's own refusal.
+# Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix, span_term; on _id also prefix
+# and wildcard) are left to the node's own refusal.
 
 # query → (its type, the properties that hold what is compared, the fields that know it)
 _BY_FIELD = {
@@ -265,8 +296,17 @@ def _by_field() -> list[Row]:
 
 BY_FIELD: list[Row] = [
     *_by_field(),
-    Also(DSL + "TermsQuery", {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup")))}, "names of indices and ids; names in a looked-up document are the client's and would not match"),
-    New("esproxy:HitFields", {"_index": INDEX, "_id": ID, "_routing": ROUTING, "_ignored": FIELD}, "metadata asked for as fields", other=Dict(FIELD, ANY)),
+    Also(
+        DSL + "TermsQuery",
+        {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup")))},
+        "names of indices and ids; names in a looked-up document are the client's and would not match",
+    ),
+    New(
+        "esproxy:HitFields",
+        {"_index": INDEX, "_id": ID, "_routing": ROUTING, "_ignored": FIELD},
+        "metadata asked for as fields",
+        other=Dict(FIELD, ANY),
+    ),
     Is(SEARCH + "Hit", "fields", Ref("esproxy:HitFields"), "keys are fields"),
     Is(SEARCH + "CompletionSuggestOption", "fields", Ref("esproxy:HitFields"), "keys are fields"),
     Is("_global.get:GetResult", "fields", Ref("esproxy:HitFields"), "keys are fields"),
@@ -275,13 +315,17 @@ BY_FIELD: list[Row] = [
 
 # --- languages and texts ------------------------------------------------------------------------------------
 
-_QUOTES = "text that quotes names"
 LANGUAGES: list[Row] = [
     Is(DSL + "QueryStringQuery", "query", LUCENE, "Lucene's syntax"),
-    Is(DSL + "QueryContainer", "wrapper", Leaf(Kind.REFUSE, "a query in base64 cannot be read here: send it as it is"), "base64 of any query"),
+    Is(
+        DSL + "QueryContainer",
+        "wrapper",
+        Leaf(Kind.REFUSE, "a query in base64 cannot be read here: send it as it is"),
+        "base64 of any query",
+    ),
     Is(AGG + "MovingFunctionAggregation", "script", SCRIPT, "the definitions have a plain string"),
     *(
-        Is(type_, prop, TEXT, _QUOTES)
+        Is(type_, prop, TEXT, QUOTES)
         for type_, prop in (
             ("_global.explain:Explanation", "description"),
             ("_global.explain:ExplanationDetail", "description"),
@@ -305,97 +349,7 @@ LANGUAGES: list[Row] = [
     Noted("_types.mapping:RuntimeField", "RUNTIME", "makes fields that shadow others"),
 ]
 
-# --- syntax that parsers take and the definitions do not know --------------------------------------------------
-
-
-def _also(type_: str, *names: str, why: str = "found by trying it on running nodes") -> Also:
-    return Also(type_, dict.fromkeys(names, SCALAR), why)
-
-
-_KQL = {"query": KQL, "default_field": FIELD, **dict.fromkeys(("case_insensitive", "time_zone", "boost", "_name"), SCALAR)}
-
-SYNTAX: list[Row] = [
-    # queries
-    _also(DSL + "BoolQuery", "adjust_pure_negative", why="written by clients' query builders"),
-    _also(DSL + "RangeQueryBase", "include_lower", "include_upper", why="what older nodes' own builders write, with from and to"),
-    _also(DSL + "RegexpQuery", "flags_value"),
-    New("esproxy:KqlQuery", _KQL, "kql is not in the definitions"),
-    Also(
-        DSL + "QueryContainer",
-        {"kql": Ref("esproxy:KqlQuery"), "field_masking_span": Ref(DSL + "SpanFieldMaskingQuery")},
-        "not in the definitions; the older name",
-    ),
-    Also(DSL + "SpanQuery", {"field_masking_span": Ref(DSL + "SpanFieldMaskingQuery")}, "the older name"),
-    Also("_types:SpecifiedDocument", {"_index": INDEX, "_id": ID}, "the names that the node's own parser knows"),
-    # aggregations
-    _also(AGG + "MetricAggregationBase", "value_type", why="common to what reads values of fields"),
-    _also(AGG + "MultiTermLookup", "value_type", why="common to what reads values of fields"),
-    _also(AGG + "IpRangeAggregation", "keyed"),
-    _also(AGG + "GeoDistanceAggregation", "keyed"),
-    _also(AGG + "DerivativeAggregation", "unit"),
-    # other parts of a search
-    _also(SEARCH + "SuggestFuzziness", "max_determinized_states"),
-    _also("_types.mapping:RuntimeField", "on_script_error"),
-    # documents
-    Also("_global.bulk:UpdateOperation", {"_source": Ref(SEARCH + "SourceConfig")}, "as in an update"),
-    _also("_global.bulk:WriteOperation", "op_type", "list_executed_pipelines", "require_data_stream", why="as in a request for one document"),
-    # indices
-    Also("indices.put_alias:Request", {"index": EXPR, "alias": ALIAS}, "taken in the body too"),
-]
-
-# --- forms ------------------------------------------------------------------------------------------------------
-
-_SINGLE_BUCKET = Ref(AGG + "SingleBucketAggregateBase")
-_ANY_BUCKET = Ref(AGG + "MultiBucketBase")
-
-FORMS: list[Row] = [
-    Alias("_types:FieldValue", SCALAR, "8.19 says any JSON, parsers take scalars"),
-    Alias(
-        AGG + "Buckets",
-        Union((Dict(SCALAR, Var("TBucket")), Var("TBucket"))),
-        "keyed or not, buckets are buckets; only in requests does it matter which (FiltersAggregation)",
-    ),
-    Is(AGG + "FiltersAggregation", "filters", Union((Dict(SCALAR, QUERY), Items(QUERY))), "named or anonymous"),
-    New("esproxy:RandomSampler", {"seed": SCALAR, "probability": SCALAR}, "an aggregate without a definition", parent=_SINGLE_BUCKET, tag="random_sampler"),
-    Member(AGG + "Aggregate", Ref("esproxy:RandomSampler"), "an aggregate without a definition"),
-    New(
-        "esproxy:AnyAggregate",
-        {"meta": ANY, "doc_count": SCALAR, "buckets": Ref(AGG + "Buckets", (_ANY_BUCKET,)), "hits": Ref(SEARCH + "HitsMetadata")},
-        "an aggregate whose tag nobody knows is restored as far as it looks like one",
-        parent=_SINGLE_BUCKET,
-    ),
-    Untagged(AGG + "Aggregate", Ref("esproxy:AnyAggregate"), "tags of plug-ins and later versions"),
-]
-
-# --- errors -----------------------------------------------------------------------------------------------------
-
-ERRORS: list[Row] = [
-    New("esproxy:Quoting", {}, "what an error adds that nobody knows may quote names", alias=Union((TEXT, Dict(UNKNOWN, Ref("esproxy:Quoting"))))),
-    Is("_types:ErrorCause", "reason", TEXT, _QUOTES),
-    Is("_types:ErrorCause", "stack_trace", TEXT, _QUOTES),
-    Also(
-        "_types:ErrorCause",
-        {
-            "index": EXPR,
-            "resource.id": EXPR,
-            "script": TEXT,
-            "script_stack": TEXT,
-            "failed_shards": Ref("_types:ShardFailure"),
-            **dict.fromkeys(
-                ("resource.type", "index_uuid", "shard", "phase", "grouped", "line", "col", "lang", "bytes_wanted", "bytes_limit", "durability", "max_buckets", "processor_type", "processor_tag", "property_name"),
-                SCALAR,
-            ),
-            "position": Dict(SCALAR, SCALAR),
-        },
-        "what nodes add to an error",
-    ),
-    Others("_types:ErrorCause", Dict(UNKNOWN, Ref("esproxy:Quoting")), "anything else may quote names"),
-    Is("_types:ErrorResponseBase", "error", Union((TEXT, ERROR_CAUSE)), "some errors are a text"),
-    Sole("_types:ErrorResponseBase", "an index called error or status has another physical name"),
-    Also("_types:BulkIndexByScrollFailure", {"reason": ERROR_CAUSE, "shard": SCALAR, "node": SCALAR}, "failures of the search that feeds it"),
-]
-
-ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *ROOT_ROWS, *SYNTAX, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS]
+ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS]
 
 # --- bodies that no endpoint names -----------------------------------------------------------------------------
 

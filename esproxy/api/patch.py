@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Union as AnyOf
 
 from esproxy.api.kinds import Kind
 from esproxy.api.schema import Dict, Leaf, Ref, Root, Schema, Term, TypeDef, Union
@@ -30,7 +29,7 @@ class Is:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of the property's dictionary (``property`` None: of the alias itself, or of the additional properties) are of this kind."""
+    """The keys of the property's dictionary are of this kind (``property`` None: of the alias, or of the additional keys)."""
 
     type: str
     property: str | None
@@ -152,7 +151,7 @@ class Member:
     why: str
 
 
-Row = AnyOf[Is, Keys, Also, Gone, QueryRoot, Ensure, Noted, New, Variant, Alias, Others, Sole, Untagged, Member]
+Row = Is | Keys | Also | Gone | QueryRoot | Ensure | Noted | New | Variant | Alias | Others | Sole | Untagged | Member
 
 
 def apply(schema: Schema, rows: Sequence[Row]) -> None:
@@ -222,7 +221,9 @@ def _make(schema: Schema, row: New | Variant) -> None:
     if row.type in schema.types:
         raise PatchError("exists already")
     if isinstance(row, New):
-        made = TypeDef(row.type, properties=dict(row.properties), other=row.other, shortcut=row.shortcut, tag=row.tag, alias=row.alias)
+        made = TypeDef(
+            row.type, properties=dict(row.properties), other=row.other, shortcut=row.shortcut, tag=row.tag, alias=row.alias
+        )
         made.parents = (row.parent,) if row.parent else ()
     else:
         if row.of not in schema.types:

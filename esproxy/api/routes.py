@@ -4,7 +4,7 @@ The route list is the policy: what has no row in ``ENDPOINTS`` does not exist he
 templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
 form without an index means, and who restores the answer.
 
-Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes. A path that exists under
+Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes, and the first that has any method decides. A path that exists under
 another method is a 405, any other a 400, in Elasticsearch's words.
 """
 
@@ -24,7 +24,7 @@ class Row:
     ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
     ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names. ``write``: the index in the
     path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
-    ``cursor``: what the cursors in request and answer are.
+    ``cursor``: what the cursors in request and answer are. ``head_of``: the endpoint whose answer's head a HEAD asks for.
     """
 
     name: str
@@ -33,18 +33,20 @@ class Row:
     keyed: bool = False
     write: bool = False
     cursor: str = "pit"
+    head_of: str | None = None
 
 
-METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD")  # the order in which Elasticsearch lists them
+# The orders in which nodes list methods.
+ORDERS = {"elasticsearch": ("GET", "POST", "PUT", "DELETE", "HEAD"), "opensearch": ("GET", "PUT", "POST", "HEAD", "DELETE")}
 
 ENDPOINTS = {
     row.name: row
     for row in (
         Row("info", answer="info"),
-        Row("ping"),
+        Row("ping", answer="info", head_of="info"),
         Row("indices.create", write=True),
         Row("indices.delete"),
-        Row("indices.exists"),
+        Row("indices.exists", head_of="indices.get", keyed=True),
         Row("indices.get", keyed=True),
         Row("indices.get_mapping", all=True, keyed=True),
         Row("indices.get_field_mapping", all=True, keyed=True),
@@ -53,12 +55,12 @@ ENDPOINTS = {
         Row("index", write=True),
         Row("create", write=True),
         Row("get"),
-        Row("exists"),
+        Row("exists", head_of="get"),
         Row("get_source"),
-        Row("exists_source"),
+        Row("exists_source", head_of="get_source"),
         Row("update", write=True),
-        Row("delete", write=True),
-        Row("bulk", write=True),
+        Row("delete"),
+        Row("bulk"),
         Row("mget"),
         Row("search", all=True),
         Row("count", all=True),
@@ -77,13 +79,13 @@ ENDPOINTS = {
         Row("indices.put_settings", all=True),
         Row("indices.put_alias"),
         Row("indices.get_alias", all=True, keyed=True),
-        Row("indices.exists_alias", all=True),
+        Row("indices.exists_alias", all=True, keyed=True, head_of="indices.get_alias"),
         Row("indices.delete_alias"),
         Row("indices.update_aliases"),
         Row("cat.indices", all=True, answer="cat"),
         Row("cat.health", answer="cat"),
         Row("cat.count", all=True, answer="text"),
-        Row("cluster.health", all=True, answer="health"),
+        Row("cluster.health", all=True, answer="health", keyed=True),
     )
 }
 
@@ -99,12 +101,12 @@ class Route:
 
 
 def _with_index(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]]) -> tuple[str, ...] | None:
-    """The form that says with ``{index}`` what ``template`` says of all indices; of several the one most alike."""
+    """The form that says with ``{index}`` what ``template`` says without, if there is one; of several the one most alike."""
     if "{index}" in template:
         return None
     wanted = {"{index}", *(part for part in template if part[0] == "{")}
     forms = [other for _, other in templates if {part for part in other if part[0] == "{"} == wanted]
-    return max(forms, key=lambda other: len(set(other) & set(template)))
+    return max(forms, key=lambda other: len(set(other) & set(template)), default=None)
 
 
 @dataclass(slots=True)
@@ -119,13 +121,14 @@ class Router:
 
     def __init__(self, tables: Tables) -> None:
         self.root = _Node()
+        self.order = ORDERS[tables.engine]
         for name, row in ENDPOINTS.items():
             endpoint = tables.endpoints.get(name)
             if endpoint is None:  # an endpoint that this engine does not have
                 continue
             templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
             for methods, template in templates:
-                self._add(methods, template, Route(row, template, _with_index(template, templates) if row.all else None))
+                self._add(methods, template, Route(row, template, _with_index(template, templates)))
 
     def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
         node = self.root
@@ -139,15 +142,14 @@ class Router:
 
     def match(self, method: str, target: Target, uri: str) -> tuple[Route, dict[str, str]]:
         """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
-        allowed: set[str] = set()
         for node in self._nodes(self.root, target.raw, 0):
+            if not node.methods:
+                continue
             route = node.methods.get(method)
-            if route is not None:
-                names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
-                return route, names
-            allowed.update(node.methods)
-        if allowed:
-            raise wrong_method(uri, method, sorted(allowed, key=METHODS.index))
+            if route is None:
+                raise wrong_method(uri, method, sorted(node.methods, key=self.order.index))
+            names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
+            return route, names
         raise unknown_endpoint(uri, method)
 
     def _nodes(self, node: _Node, path: list[str], at: int):

@@ -24,7 +24,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Union as AnyOf
+from typing import Any
 
 from esproxy.api.kinds import Kind
 
@@ -71,16 +71,19 @@ class Root:
     of: Term
 
 
-Term = AnyOf[Leaf, Ref, Var, Dict, Union, Items, Root]
+Term = Leaf | Ref | Var | Dict | Union | Items | Root
 SCALAR = Leaf(Kind.COPY)
 ANY = Leaf(Kind.OPAQUE)
 
 
 @dataclass(slots=True)
 class TypeDef:
-    """A named type. ``other``: keys beyond the properties. ``tags``: for unions whose member is named by the tag that
-    ``typed_keys`` puts in front of a key, ``untagged`` what it is under an unknown tag. ``sole``: its keys are its own, even beside a member that takes any key. ``mark``,
-    ``ensure``, ``unless``, ``sole`` are set by overrides."""
+    """A named type.
+
+    ``other``: keys beyond the properties. ``tagged``: a union whose members are named by the tag that ``typed_keys`` puts in
+    front of a key; ``tag``: that name of a member; ``untagged``: what a value is under an unknown one. ``sole``: its keys are its
+    own, even beside a member that takes any key. ``untagged``, ``sole``, ``mark``, ``ensure``, ``unless`` are set by overrides.
+    """
 
     name: str
     generics: tuple[str, ...] = ()
@@ -139,7 +142,7 @@ class Schema:
         while todo:
             ref = todo.pop(0)
             level = self.types[ref.name]
-            env = dict(zip(level.generics, ref.args)) if ref.args else {}
+            env = dict(zip(level.generics, ref.args, strict=True)) if ref.args else {}
             yield level, env
             for parent in level.parents:
                 closed = substitute(parent, env)

@@ -5,7 +5,7 @@ upstream: the path is split at literal slashes, each segment is percent-decoded 
 encoded from the decoded parts. ``%2F`` inside a segment is data. The query string follows Elasticsearch's own reader
 (``RestUtils.decodeQueryString``): ``&`` and ``;`` separate, ``+`` is a space, a name without ``=`` has an empty value.
 Refused, because someone on the way could read them differently: dot segments, empty segments (but one trailing slash),
-control characters, text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last counts, as
+text that is no UTF-8, broken escapes, and absolute targets. An escaped dot segment is data and leaves escaped. Of a parameter given twice the last counts, as
 on the nodes; only that one is sent.
 """
 
@@ -43,7 +43,7 @@ def parse(raw: bytes) -> Target:
     if not raw.startswith(b"/"):
         raise Refusal("the request target must begin with a slash")
     path, _, query = raw.partition(b"?")
-    parts = path[1:].split(b"/")
+    parts = path[1:].split(b"/") if path.strip(b"/") else [b""]
     if parts[-1] == b"":
         parts.pop()
     spelled = [part.decode("ascii", "backslashreplace") for part in parts]
@@ -52,17 +52,20 @@ def parse(raw: bytes) -> Target:
 
 def build(path: list[str], query: dict[str, str]) -> bytes:
     """The target to send for decoded parts."""
-    target = "/" + "/".join(quote(segment, safe=SEGMENT_SAFE) for segment in path)
+    target = "/" + "/".join(_quoted(segment) for segment in path)
     if query:
         target += "?" + "&".join(f"{quote(k, safe=VALUE_SAFE)}={quote(v, safe=VALUE_SAFE)}" for k, v in query.items())
     return target.encode("ascii")
 
 
+def _quoted(segment: str) -> str:
+    return segment.replace(".", "%2E") if segment in (".", "..") else quote(segment, safe=SEGMENT_SAFE)
+
+
 def _segment(part: bytes) -> str:
-    text = _decode(part)
-    if text in ("", ".", ".."):
+    if part in (b"", b".", b".."):
         raise Refusal("the path has an empty segment or one made of dots")
-    return text
+    return _decode(part)
 
 
 def _query(query: bytes) -> dict[str, str]:
@@ -88,6 +91,4 @@ def _decode(part: bytes) -> str:
         text = part.decode("utf-8")
     except UnicodeDecodeError:
         raise Refusal("the request target is not UTF-8") from None
-    if not text.isprintable() and any(ord(c) < 32 or ord(c) == 127 for c in text):
-        raise Refusal("the request target has a control character")
     return text

@@ -58,11 +58,13 @@ def draw(rows: Rows, columns: list[str], *, header: bool) -> bytes:
     """The text table a node would draw. ``columns`` in order; a missing cell is empty."""
     lines = [{c: c for c in columns}] if header else []
     lines += [{c: "" if row.get(c) is None else str(row[c]) for c in columns} for row in rows]
-    if not lines:
-        return b""
+    if not lines or not columns:
+        return b"\n" * len(lines)
     width = {c: max(len(line[c]) for line in lines) for c in columns}
     text = ""
     for line in lines:
         cells = [line[c].ljust(width[c]) if c in LEFT_COLUMNS else line[c].rjust(width[c]) for c in columns]
+        if columns[-1] in LEFT_COLUMNS:
+            cells[-1] = line[columns[-1]]  # nodes do not pad the last one
         text += " ".join(cells) + "\n"
     return text.encode()

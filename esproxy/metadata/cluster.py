@@ -27,16 +27,17 @@ def info(answer: dict[str, Any], tenant: str) -> dict[str, Any]:
     return answer
 
 
-def health(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer of ``_cluster/health`` without the whole cluster's queues; index names are restored already."""
+def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any]:
+    """The answer of ``_cluster/health`` without the whole cluster's queues; ``all_indices`` is the same for all of the tenant's:
+    the share of active shards is the cluster's, whichever indices were asked for, unless they are green."""
     for key in QUEUES:
         if key in answer:
             answer[key] = 0
     if "task_max_waiting_in_queue" in answer:  # human=true
         answer["task_max_waiting_in_queue"] = "0s"
     if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:
-        active = answer["active_shards"]
-        total = active + answer["initializing_shards"] + answer["unassigned_shards"]
+        active = all_indices["active_shards"]
+        total = active + all_indices["initializing_shards"] + all_indices["unassigned_shards"]
         percent = 100.0 * active / total if total else 100.0
         answer["active_shards_percent_as_number"] = percent
         if "active_shards_percent" in answer:

@@ -35,22 +35,35 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
     if rows is None:
         raise Violation("a row of a cat table")
     if len(answers) == 2:
-        cat.fill_health(rows, cluster.health(orjson.loads(answers[1].body)))
+        figures = orjson.loads(answers[1].body)
+        cat.fill_health(rows, cluster.health(figures, figures))
     if wants_json(plan):
-        return Reply(200, json_headers(plan.product), encode(plan, rows))
+        tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
+        return Reply(200, json_headers(plan.product), encode(plan, tree))
     header = plan.drawing.get("v", "false") != "false"
     if header and not rows:
         empty = yield Call(Send(plan.cluster.name, "GET", target.replace(b"format=json", b"v=true"), TEXT, held=True))
         if b"\n" in empty.body.rstrip():
             raise Failed("the table changed while it was drawn")  # a row came in between; the client asks again
         return Reply(200, text_headers(plan), empty.body)
-    return Reply(200, text_headers(plan), cat.draw(rows, list(rows[0]) if rows else [], header=header))
+    return Reply(200, text_headers(plan), cat.draw(rows, _columns(plan, rows), header=header))
+
+
+def _columns(plan: Plan, rows: cat.Rows) -> list[str]:
+    """In order. JSON tells a column once; a client may have asked for it twice."""
+    told = list(rows[0]) if rows else []
+    asked = plan.query.get("h", "").split(",")
+    if "*" in plan.query.get("h", "*"):
+        return told
+    return [name for name in asked if name in told] + [name for name in told if name not in asked]
 
 
 def wants_json(plan: Plan) -> bool:
-    """``format`` goes before ``Accept``."""
+    """``format`` goes before ``Accept``, which OpenSearch does not look at."""
     if "format" in plan.drawing:
         return plan.drawing["format"] == "json"
+    if not plan.product:
+        return False
     accept = (plan.head.get(b"accept") or b"").lower()
     return b"json" in accept and not accept.startswith(b"text/plain")
 

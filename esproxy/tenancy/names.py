@@ -47,8 +47,8 @@ class PrefixNames:
             raise invalid_index_name(name, "must not be empty")
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
-        if name.startswith("_"):
-            raise invalid_index_name(name, "must not start with '_'.")
+        if creatable and ":" in name:
+            raise invalid_index_name(name, "must not contain ':'")
         if not (name.startswith("<") and name.endswith(">")) and any(c in FORBIDDEN for c in name):
             if not creatable:
                 raise no_such_index(name)
@@ -65,6 +65,7 @@ class PrefixNames:
             return physical
         out: list[str] = []
         positive = wildcard = False
+        literal = ""
         for term in text.rstrip(",").split(","):
             if term.startswith("_"):
                 raise invalid_index_name(term, "must not start with '_'.")
@@ -72,14 +73,17 @@ class PrefixNames:
                 raise _empty_term(term, product)
             if term.startswith("-") and (product or wildcard or "*" in term):
                 physical = "-" + self._term(term[1:], product)
-            elif term.startswith("-"):
-                raise no_such_index(term)  # OpenSearch takes it for a name, and no name begins so
+            elif term.startswith("-"):  # OpenSearch takes it for a name; no index has such a one, and the node says so
+                physical = "-" + self._term(term[1:], product)
+                literal = literal or term
             else:
                 physical = self._term(term, product)
                 positive = True
             wildcard = wildcard or "*" in term
             spelled[physical] = term
             out.append(physical)
+        if not positive and literal:
+            raise no_such_index(literal)
         if not positive:
             spelled[self.nothing] = text
             return self.nothing

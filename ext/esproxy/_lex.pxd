@@ -85,9 +85,9 @@ cdef inline int escape(const uint8_t* p, const uint8_t* end, int* flags) noexcep
     if p + 1 >= end:
         return 0
     if p[1] != c'u':
-        if p[1] == c'"' or p[1] == c'\\' or p[1] == c'/' or p[1] == c'b' or p[1] == c'f' or p[1] == c'n' or p[1] == c'r' or p[1] == c't':
+        if p[1] == c'"' or p[1] == c'\\' or p[1] == c'/' or p[1] == c'n':
             return 2
-        return -1
+        return 2 if p[1] == c'b' or p[1] == c'f' or p[1] == c'r' or p[1] == c't' else -1
     code = hex4(p + 2, end)
     if code < 0:
         return 0 if code == -2 else -1

@@ -21,8 +21,8 @@ from esproxy._memory cimport (
     UNKNOWN_KEY, Frame, Walker, edit, fail, more_frames, more_scratch, remember,
 )
 from esproxy._table cimport (
-    ENSURED, KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP, OP_PREFIX, OP_REFUSE, OP_STOP,
-    OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
+    ENSURED, KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP,
+    OP_PREFIX, OP_REFUSE, OP_STOP, OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
 )
 
 # What a name may consist of to be prefixed without a further look: [a-z0-9][a-z0-9_.-]*

@@ -65,7 +65,7 @@ cdef int stuck(Walker* w, const uint8_t* p, int expect, const State* state) noex
     return fail(w, TRUNCATED, p)
 
 
-cdef int cut_string(Walker* w, const uint8_t* p, int verdict, int token, int flags, int expect, const State* state) noexcept nogil:
+cdef int cut_string(Walker* w, const uint8_t* p, int verdict, int token, int flags, int expect, const State* s) noexcept nogil:
     """The string does not end in this window, or is none."""
     if verdict != CUT:
         return fail(w, ENCODING if verdict == BAD_TEXT else SYNTAX, p)
@@ -73,7 +73,7 @@ cdef int cut_string(Walker* w, const uint8_t* p, int verdict, int token, int fla
         return fail(w, TRUNCATED, w.end)
     w.token = token
     w.flags = flags
-    return leave(w, p, expect, state, MORE)
+    return leave(w, p, expect, s, MORE)
 
 
 cdef int cut_number(Walker* w, const uint8_t* p, int phase) noexcept nogil:

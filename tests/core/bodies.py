@@ -1,4 +1,4 @@
-"""Hypothesis strategies: bodies that fit a rule table, written in every way JSON allows, and bodies with something wrong in them."""
+"""Hypothesis strategies: bodies that fit a rule table, written in every way JSON allows, and bodies that are damaged."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 SPACES = st.sampled_from([b"", b"", b"", b" ", b"\n  ", b"\t", b" \r\n" + b" " * 20])
 TEXTS = [
-    "logs", "_index", "a", "", "acme.logs", "zqp.logs", "zqp.", "sterms#x", "top_hits#y#z", "nope#x", "LOGS*", "-x", "a,b", "naïve", "日本語",
-    "😀", 'quote"d', "back\\slash", "line\nfeed", "\x00", "0", "a_key_of_more_than_sixteen_bytes", "x" * 40, "é" * 9, "x" * 15 + "\t",
+    "logs", "_index", "a", "", "acme.logs", "zqp.logs", "zqp.", "sterms#x", "top_hits#y#z", "nope#x", "LOGS*", "-x", "a,b",
+    "naïve", "日本語", "😀", 'quote"d', "back\\slash", "line\nfeed", "\x00", "0", "a_key_of_more_than_sixteen_bytes",
+    "x" * 40, "é" * 9, "x" * 15 + "\t",
 ]
 NUMBERS = [b"0", b"-0", b"5", b"10", b"-1", b"1.5", b"1e3", b"1E+400", b"0.1e-7", b"123456789012345678901234567890", b"-12.50"]
 BROKEN = [
-    b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x00", b"\n", b'"', b"\\", b"\\u12", b"\\ud800", b"\\x", b",", b":", b"{", b"}",
+    b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x00", b"\n", b'"', b"\\", b"\\u12", b"\\ud800",
+    b"\\x", b",", b":", b"{", b"}",
     b"[", b"]", b"0", b"-", b".", b"e", b"NaN", b"tru", b"//", b"/* */", b"'", b"\xef\xbb\xbf", b"\xe2\x82", b" ", b"1", b"null",
 ]
 
@@ -52,7 +54,8 @@ def fitting(draw: Any, states: list[dict], state: int, depth: int = 4, leaves: s
     """A body whose value fits the state: mostly its objects, sometimes arrays of them, sometimes scalars."""
     row = states[state]
     walked = "keys" in row or "other" in row
-    shape = draw(st.sampled_from(["object"] * 6 + ["array", "scalar"] if walked and depth else ["scalar"] * 6 + ["array", "anything"]))
+    shapes = ["object"] * 6 + ["array", "scalar"] if walked and depth else ["scalar"] * 6 + ["array", "anything"]
+    shape = draw(st.sampled_from(shapes))
     if shape == "scalar":
         return draw(leaves)
     if shape == "array":

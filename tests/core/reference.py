@@ -1,9 +1,9 @@
 """What the core means, in plain Python: the oracle of its tests, slow and short.
 
-`meaning` reads a body under a rule table and bindings and returns what should come out of it as a tree, with the status, offset, marks
-and stops that go with it. `tree` reads any strict JSON into the same kind of tree, so that what the compiled core has put out
-can be compared: a scalar that was copied is the very bytes that stood there (`Raw`), an edited one is a Python value. Objects
-are lists of pairs, so that order and repetition show.
+`meaning` reads a body under a rule table and bindings and returns what should come out of it as a tree, with the status,
+offset, marks and stops that go with it. `tree` reads any strict JSON into the same kind of tree, so that what the compiled
+core has put out can be compared: a scalar that was copied is the very bytes that stood there (`Raw`), an edited one is a
+Python value. Objects are lists of pairs, so that order and repetition show.
 
 Nothing is shared with the compiled code but the format of its input, and nothing here knows about windows, edits or memory.
 """
@@ -157,13 +157,15 @@ class Reader:
         start = self.at
         for word in (b"true", b"false", b"null"):
             if word[:1] == first:
-                while self.at - start < len(word):
-                    if self.body_[self.at : self.at + 1] != word[self.at - start : self.at - start + 1]:
-                        raise Failed(Status.TRUNCATED, len(self.body_)) if self.at >= len(self.body_) else Failed(Status.SYNTAX, self.at)
+                for letter in word:
+                    if self.at >= len(self.body_):
+                        raise Failed(Status.TRUNCATED, len(self.body_))
+                    if self.body_[self.at] != letter:
+                        raise Failed(Status.SYNTAX, self.at)
                     self.at += 1
                 return word
-        longest = max((m.end() for m in (NUMBER.match(self.body_, start), UNFINISHED_NUMBER.match(self.body_, start)) if m), default=start)
-        self.at = longest
+        matches = (NUMBER.match(self.body_, start), UNFINISHED_NUMBER.match(self.body_, start))
+        self.at = longest = max((match.end() for match in matches if match), default=start)
         if longest == start or not NUMBER.fullmatch(self.body_, start, longest):
             raise self.wrong()
         return self.body_[start:longest]

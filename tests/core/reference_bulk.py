@@ -22,7 +22,9 @@ class Bulk:
     asked: list[Any] = field(default_factory=list)
 
 
-def bulk(body: bytes, states: list[dict], action: int, update: int, doc: int | None, actions: dict, resolver: Any, target: Any = None) -> Bulk:
+def bulk(
+    body: bytes, states: list[dict], action: int, update: int, doc: int | None, actions: dict, resolver: Any, target: Any = None
+) -> Bulk:
     """``target``: as BulkPass has it, with a dict of actions for bindings; its answer is asked for at every record."""
     out = Bulk()
     at, verb, bindings = 0, "", actions

@@ -35,8 +35,9 @@ STATES, REASONS, ROOTS = numbered(
     {
         "search": {
             "keys": {
-                "query": "query", "knn": "knn", "size": "scalar", "index": "expr", "ids": "id", "routing": "routing", "sort": "field",
-                "_source": "source", "script": "script", "aggs": "aggs", "doc": "doc", "settings": "settings", "text": "lucene",
+                "query": "query", "knn": "knn", "size": "scalar", "index": "expr", "ids": "id", "routing": "routing",
+                "sort": "field", "_source": "source", "script": "script", "aggs": "aggs", "doc": "doc", "settings": "settings",
+                "text": "lucene",
                 "secret": "refused", "filters": "filters", "ext": "opaque", "empty": "empty", "pit": "cursor", "": "scalar",
                 "schlüssel": "scalar", "a_key_of_more_than_sixteen_bytes": "index", "a_key_of_more_than_sixteen_bytez": "scalar",
             },
@@ -66,14 +67,18 @@ STATES, REASONS, ROOTS = numbered(
         },
         "hits": {"keys": {"total": "opaque", "hits": "hit"}, "other": ["UNKNOWN", "opaque"]},
         "hit": {
-            "keys": {"_index": "index", "_id": "id", "_routing": "routing", "_score": "scalar", "_source": "doc", "fields": "answered"},
+            "keys": {
+                "_index": "index", "_id": "id", "_routing": "routing", "_score": "scalar", "_source": "doc", "fields": "answered",
+            },
             "other": ["UNKNOWN", "opaque"],
         },
         "answered": {"other": ["FIELD", "opaque"]},
         "indices": {"other": ["INDEX", "opaque"]},
         "tagged": {"other": ["TAGGED", "opaque"], "tags": {"sterms": "buckets", "top_hits": "hits"}},
         "buckets": {"keys": {"buckets": "bucket", "sum_other_doc_count": "scalar"}, "other": ["UNKNOWN", "opaque"]},
-        "bucket": {"keys": {"key": "scalar", "doc_count": "scalar"}, "other": ["TAGGED", "opaque"], "tags": {"sterms": "buckets"}},
+        "bucket": {
+            "keys": {"key": "scalar", "doc_count": "scalar"}, "other": ["TAGGED", "opaque"], "tags": {"sterms": "buckets"},
+        },
         "text": {"kind": "TEXT"},
         # bulk
         "action": {"keys": {"index": "meta", "create": "meta", "update": "meta", "delete": "meta"}},

@@ -55,7 +55,9 @@ def agree(body, name, doc, resolver):
             assert line_ == expected if type(expected) is bytes else reference.same(reference.tree(line_), expected)
 
 
-CHOICES = st.sampled_from([("dedicated", None), ("shared", None), ("shared", DOC), ("per-tenant", DOC), ("stops", DOC), ("copy", 0)])
+CHOICES = st.sampled_from(
+    [("dedicated", None), ("shared", None), ("shared", DOC), ("per-tenant", DOC), ("stops", DOC), ("copy", 0)]
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -142,7 +144,9 @@ def test_state_that_is_none_is_refused(update, doc):
 
 # --- targets --------------------------------------------------------------------------------------------------
 
-POOL_ACTIONS = {Kind.INDEX: Action(Op.PREFIX, b"pool."), Kind.ID: Action(Op.PREFIX, b"t.1."), Kind.DOC: Action(Op.WRAP, b'{"n1":', b"}")}
+POOL_ACTIONS = {
+    Kind.INDEX: Action(Op.PREFIX, b"pool."), Kind.ID: Action(Op.PREFIX, b"t.1."), Kind.DOC: Action(Op.WRAP, b'{"n1":', b"}"),
+}
 POOL = Bindings(POOL_ACTIONS)
 
 
@@ -187,7 +191,9 @@ def test_action_with_two_indices_is_none():
     assert (one.status, one.offset) == (Status.ACTION, 25)
 
 
-@pytest.mark.parametrize(("answer", "error"), [(5, TypeError), ((5, None), TypeError), ((POOL, 10**6), ValueError), ((POOL,), ValueError)])
+@pytest.mark.parametrize(
+    ("answer", "error"), [(5, TypeError), ((5, None), TypeError), ((POOL, 10**6), ValueError), ((POOL,), ValueError)]
+)
 def test_target_that_answers_wrongly_is_a_mistake(answer, error):
     one = BulkPass(TABLE, ACTION, UPDATE, None, BINDINGS["copy"], target=lambda index: answer)
     with pytest.raises(error):

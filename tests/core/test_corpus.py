@@ -1,8 +1,9 @@
 """Corpus files: readable cases, each run whole and in every way of cutting its input.
 
 tests/corpus/core/*.txt. A case has a heading (``=== words``), a line with state, bindings and options (a resolver of
-tests/core/run.py, ``depth=``, ``record=``), and parts: ``--- in`` and either ``--- out`` or ``--- fails``; ``marks``, ``unknown``,
-``misses``, ``ops`` and ``broken`` where they are not zero. ``--- in %``: percent-encoded, for bytes that cannot stand in a text.
+tests/core/run.py, ``depth=``, ``record=``), and parts: ``--- in`` and either ``--- out`` or ``--- fails``;
+``marks``, ``unknown``, ``misses``, ``ops`` and ``broken`` where they are not zero. ``--- in %``: percent-encoded, for
+bytes that cannot stand in a text.
 """
 
 from __future__ import annotations

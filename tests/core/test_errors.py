@@ -22,7 +22,7 @@ def test_reason_of_a_refusal_comes_first():
 
 
 def test_reason_of_a_binding_comes_first():
-    with pytest.raises(BodyError, match="^no cursors, at byte 7"):
+    with pytest.raises(BodyError, match=r"^no cursors, at byte 7"):
         rewrite(TABLE, ROOTS["search"], BINDINGS["shared"], b'{"pit":1}')
 
 

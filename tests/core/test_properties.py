@@ -13,8 +13,9 @@ from tests.core import bodies, reference
 from tests.core.run import check_cuts, echo, miss, passes, quoted, run
 from tests.core.tables import ABSENT, ACTIONS, BEFORE, BEHIND, BINDINGS, PREFIX, ROOTS, STATES, TABLE
 
+REQUESTS = ("copy", "dedicated", "shared", "per-tenant", "stops", "drops")
 PLACES = [
-    *[(root, name) for root in ("search", "meta", "update") for name in ("copy", "dedicated", "shared", "per-tenant", "stops", "drops")],
+    *[(root, name) for root in ("search", "meta", "update") for name in REQUESTS],
     *[("answer", name) for name in ("copy", "restore", "verify", "stops", "drops", "per-tenant")],
 ]
 places = st.sampled_from(PLACES)

@@ -31,8 +31,9 @@ BINDINGS = {name: Bindings(actions) for name, actions in CHOICES.items()}
 
 def roots(engine: str) -> list[int]:
     content = FILES[engine]
-    endpoints = content["endpoints"].values()
-    found = {state for endpoint in endpoints for state in (endpoint["request"], endpoint["response"])} | set(content["roots"].values())
+    found = set(content["roots"].values())
+    for endpoint in content["endpoints"].values():
+        found |= {endpoint["request"], endpoint["response"]}
     return sorted(found - {None})
 
 

@@ -1,0 +1,226 @@
+"""The processes of the wire benchmark: a node, the stub in front of it, nginx and the proxies in front of the stub.
+
+    wrk ─▶ direct ─────────────────────▶ stub (replay.py) ─▶ node
+    wrk ─▶ nginx (proxy_pass) ─────────▶   "
+    wrk ─▶ esproxy serve (one worker) ─▶   "
+
+All of them are children of this process, listen on free ports of the loopback address, and end with the ``with`` block. nginx is
+set up to do as little as it can: one worker, no log, kept connections on both sides that are never renewed, buffers that hold
+whatever the rows send, so that nothing touches a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from cases import HEADER, TENANTS
+
+from esproxy.embedded import EmbeddedCluster, ProgressPrinter, default_engine, free_ports, missing_tools
+
+REPLAY = Path(__file__).with_name("replay.py")
+PATIENCE = 30.0  # seconds for a process to become ready
+# Children run what is installed, as we do, and not what lies in the folder we stand in.
+ENVIRONMENT = {**os.environ, "PYTHONSAFEPATH": "1"}
+
+NGINX = """
+{user}worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+    client_body_buffer_size 1m;
+    client_max_body_size 100m;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    upstream stub {{ server {stub}; keepalive 64; keepalive_requests 1000000000; }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass http://stub;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_buffer_size 16k;
+            proxy_buffers 16 64k;
+        }}
+    }}
+}}
+"""
+
+ESPROXY = """
+[listen]
+port = {port}
+admin_port = {admin}
+workers = 1
+[clusters.main]
+nodes = ["{stub}"]
+[placement]
+layout = "{layout}"
+[identity]
+header = "{header}"
+[tenants]
+ids = {tenants}
+[upstream]
+transport = "{transport}"
+[secrets]
+keys = ["{key}"]
+[log]
+level = "warning"
+"""
+
+
+class Failed(Exception):
+    """The stage cannot be set."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is loaded. ``pid`` is its tree's root. ``physical``: it changes nothing, so it is asked what the proxy asks."""
+
+    name: str
+    url: str
+    pid: int | None
+    physical: bool
+
+
+def find(program: str) -> str | None:
+    return shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]))
+
+
+@contextmanager
+def node(upstream: str | None, engine: str | None) -> Iterator[str]:
+    """The URL of a node: the one given, or one of our own."""
+    if upstream is not None:
+        yield upstream.rstrip("/")
+        return
+    engine = engine or default_engine()
+    if missing := missing_tools(engine):
+        raise Failed("\n  ".join(["to start a node this machine still needs:", *(f"{what}: {how}" for what, how in missing)]))
+    with EmbeddedCluster(engine, on_progress=ProgressPrinter()) as cluster:
+        yield cluster.url
+
+
+class Stub:
+    """The recording stub's process, and its orders."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.url = self._line().decode().strip()
+
+    def record(self) -> None:
+        self._order("record")
+
+    def replay(self) -> list[dict[str, str]]:
+        """The calls since ``record``, which are answered from memory from now on."""
+        return self._order("replay")
+
+    def _order(self, word: str) -> list[dict[str, str]]:
+        self.process.stdin.write(word.encode() + b"\n")
+        self.process.stdin.flush()
+        return json.loads(self._line())
+
+    def _line(self) -> bytes:
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed("the stub has ended")
+        return line
+
+
+@contextmanager
+def stub(node_url: str) -> Iterator[Stub]:
+    command = [sys.executable, str(REPLAY), "--node", node_url]
+    with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)) as process:
+        yield Stub(process)
+
+
+@contextmanager
+def nginx(program: str, stub_url: str, folder: Path) -> Iterator[Target]:
+    folder = folder / "nginx"
+    folder.mkdir()
+    port = free_ports(1)[0]
+    user = "user root;\n" if os.geteuid() == 0 else ""  # its worker has to reach a folder that is ours alone
+    config = folder / "nginx.conf"
+    config.write_text(NGINX.format(user=user, folder=folder, stub=stub_url.removeprefix("http://"), port=port))
+    command = [program, "-c", str(config), "-p", str(folder), "-e", str(folder / "error.log")]
+    with ended(subprocess.Popen(command)) as process:
+        url = f"http://127.0.0.1:{port}"
+        wait_until_ready(process, lambda: httpx.get(url, trust_env=False).status_code == 200, "nginx")
+        yield Target("nginx", url, process.pid, physical=True)
+
+
+@contextmanager
+def serve(name: str, stub_url: str, folder: Path, *, layout: str, transport: str = "engine") -> Iterator[Target]:
+    """``esproxy serve`` with one worker."""
+    port, admin = free_ports(2)
+    config = write_config(folder / f"{name}.toml", stub_url, port=port, admin=admin, layout=layout, transport=transport)
+    command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config)]
+    with ended(subprocess.Popen(command, env=ENVIRONMENT)) as process:
+        ready = f"http://127.0.0.1:{admin}/-/ready"
+        wait_until_ready(process, lambda: httpx.get(ready, trust_env=False).status_code == 200, name)
+        yield Target(name, f"http://127.0.0.1:{port}", process.pid, physical=False)
+
+
+@contextmanager
+def uvicorn(name: str, stub_url: str, folder: Path, *, layout: str) -> Iterator[Target]:
+    """The same application under plain uvicorn."""
+    port, admin = free_ports(2)
+    config = write_config(folder / f"{name}.toml", stub_url, port=port, admin=admin, layout=layout, transport="engine")
+    command = [sys.executable, "-m", "uvicorn", "esproxy.serve.asgi:app", "--port", str(port), "--no-access-log"]
+    command += ["--log-level", "warning", "--loop", "uvloop", "--http", "httptools", "--ws", "none"]
+    environment = {**ENVIRONMENT, "ESPROXY_CONFIG": str(config)}
+    with ended(subprocess.Popen(command, env=environment)) as process:
+        url = f"http://127.0.0.1:{port}"
+        headers = {HEADER: TENANTS[0]}
+        wait_until_ready(process, lambda: httpx.get(url, headers=headers, trust_env=False).status_code == 200, name)
+        yield Target(name, url, process.pid, physical=False)
+
+
+def write_config(path: Path, stub_url: str, **values: object) -> Path:
+    fixed = {"stub": stub_url, "header": HEADER, "tenants": json.dumps(TENANTS), "key": secrets.token_hex(32)}
+    path.write_text(ESPROXY.format(**fixed, **values))
+    return path
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that ends with the block."""
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], is_ready: Callable[[], bool], name: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Failed(f"{name} ended with status {process.returncode} before it was ready")
+        try:
+            if is_ready():
+                return
+        except httpx.TransportError:
+            pass  # it does not listen yet
+        time.sleep(0.05)
+    raise Failed(f"{name} was not ready after {PATIENCE:g} s")

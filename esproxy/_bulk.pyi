@@ -1,0 +1,26 @@
+from collections.abc import Callable
+
+from esproxy._pass import Body
+from esproxy._table import Bindings, Table
+from esproxy.api.kinds import Kind
+from esproxy.core import BodyError
+
+class BulkPass(Body):
+    records: int
+    line: int
+    broken: list[tuple[int, BodyError]]
+    def __init__(
+        self,
+        table: Table,
+        action_state: int,
+        update_state: int,
+        doc_state: int | None,
+        bindings: Bindings,
+        resolver: Callable[[Kind, bytes], bytes | None] | None = None,
+        *,
+        max_depth: int = 100,
+        max_record: int = ...,
+        target: Callable[[bytes | None], tuple[Bindings, int | None] | None] | None = None,
+    ) -> None: ...
+    @property
+    def ops(self) -> dict[str, int]: ...

@@ -1,0 +1,1 @@
+STATUSES: dict[str, int]

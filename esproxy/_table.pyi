@@ -1,0 +1,25 @@
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from esproxy.api.kinds import Kind, Op
+
+class _Action(Protocol):
+    @property
+    def op(self) -> Op: ...
+    @property
+    def a(self) -> bytes: ...
+    @property
+    def b(self) -> bytes: ...
+    @property
+    def absent(self) -> bytes: ...
+
+NUMBERS: dict[str, Any]
+
+class Table:
+    size: int
+    reasons: tuple[str, ...]
+    def __init__(self, states: list[dict[str, Any]], reasons: list[str]) -> None: ...
+
+class Bindings:
+    actions: dict[Kind, _Action]
+    def __init__(self, actions: Mapping[Kind, _Action]) -> None: ...

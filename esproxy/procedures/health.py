@@ -1,0 +1,40 @@
+"""``_cluster/health`` for a tenant.
+
+The share of active shards is the whole cluster's, whatever indices are asked for, unless they are green; a tenant's whole cluster is
+its indices. So when it matters, they are asked for in a second call.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from esproxy.answer import Walk, client_headers, encode, is_error, restore_error
+from esproxy.errors import Failed
+from esproxy.exchange import AnswerHead, Call, Procedure, Reply, Send
+from esproxy.metadata import cluster
+from esproxy.request import Plan, physical_headers
+
+JSON = [(b"accept", b"application/json")]
+
+
+def cluster_health(plan: Plan, target: bytes) -> Procedure:
+    """``target``: the node's path for the indices asked for. Ends with the client's answer; 408 is one that came too late."""
+    asked = yield Call(Send(plan.cluster.name, "GET", target, physical_headers(plan, None), held=True))
+    headers = client_headers(plan, AnswerHead(asked.status, asked.headers))
+    if is_error(asked.status, asked.body):
+        return Reply(asked.status, headers, restore_error(plan, asked.body))
+    if asked.status not in (200, 408):
+        raise Failed("the node's answer could not be understood", status=502)
+    assert plan.endpoint.response is not None
+    answer = orjson.loads(Walk(plan, plan.endpoint.response).feed(asked.body, True))
+    whole = answer
+    if answer.get("status") != "green":
+        every = b"/_cluster/health/" + plan.owner().names.everything({}).encode()
+        told = yield Call(Send(plan.cluster.name, "GET", every, JSON, held=True))
+        if told.status != 200:
+            raise Failed("the node did not tell the health of all indices", status=502)
+        whole = orjson.loads(told.body)
+    tree = cluster.health(answer, whole)
+    if plan.filter_path is not None:
+        tree = plan.filter_path.apply(tree)
+    return Reply(asked.status, headers, encode(plan, tree))

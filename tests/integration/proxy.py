@@ -1,0 +1,231 @@
+"""The proxy in front of a test session's node: a process of its own, and the runs of the oracle that share it.
+
+``proxies`` starts `esproxy serve` for a layout and a transport, once per session. ``direct_runs`` are the scenarios played on
+the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in front.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.answer import Raw
+from tests.oracle.client import WireClient
+from tests.oracle.neighbours import EVERYTHING, OTHERS, SOME, TENANT, Neighbour, Neighbours, clear
+from tests.oracle.run import Run, engine_of, foreign_indices, play
+from tests.oracle.scenario import Call, Engine, Scenario, load
+
+TENANTS = (TENANT, *OTHERS)
+SCENARIOS = {scenario.name: scenario for scenario in load()}
+CONFIG = """
+[listen]
+host = "127.0.0.1"
+port = {port}
+admin_port = 0
+[clusters.main]
+nodes = ["{node}"]
+[placement]
+layout = "{layout}"
+cluster = "main"
+[identity]
+header = "x-tenant"
+[tenants]
+ids = [{tenants}]
+[upstream]
+transport = "{transport}"
+[secrets]
+keys = ["{key}"]
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def config_text(node: str, port: int, layout: str = "dedicated", transport: str = "engine") -> str:
+    tenants = ", ".join(f'"{tenant}"' for tenant in TENANTS)
+    return CONFIG.format(node=node, port=port, layout=layout, transport=transport, tenants=tenants, key="k" * 48)
+
+
+@dataclass(slots=True)
+class Served:
+    """`esproxy serve` as a process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def client(self, tenant: str = TENANT) -> WireClient:
+        return WireClient(self.url, {"x-tenant": tenant})
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+def serve(node: str, folder: Path, layout: str, transport: str) -> Served:
+    port = free_port()
+    config, log = folder / "esproxy.toml", folder / "esproxy.log"
+    config.write_text(config_text(node, port, layout, transport))
+    command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config), "--workers", "1"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPROXY_")}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
+    served = Served(f"http://127.0.0.1:{port}", process, log)
+    for _ in range(200):
+        if process.poll() is not None:
+            break
+        client = served.client()
+        try:
+            if client.send("GET", "/", {}, None).status == 200:
+                return served
+        except OSError:
+            pass  # not listening yet
+        finally:
+            client.close()
+        time.sleep(0.1)
+    process.kill()
+    raise RuntimeError(f"the proxy did not start: {log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def proxies(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Served]]:
+    """proxies(layout, transport): a running proxy, the same one for the same arguments."""
+    running: dict[tuple[str, str], Served] = {}
+
+    def get(layout: str = "dedicated", transport: str = "engine") -> Served:
+        key = (layout, transport)
+        if key not in running:
+            running[key] = serve(node_url, tmp_path_factory.mktemp("proxy"), layout, transport)
+        return running[key]
+
+    yield get
+    for served in running.values():
+        served.stop()
+
+
+@dataclass(slots=True)
+class Direct:
+    """The bare node's answers, and the index names that the scenarios left there."""
+
+    engine: Engine
+    runs: dict[str, Run]
+    names: set[str]
+
+
+@pytest.fixture(scope="session")
+def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
+    """All scenarios that this session's tests need, played on the bare node."""
+    node = WireClient(node_url)
+    left = foreign_indices(node)
+    if left:
+        pytest.fail(f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False)
+    engine = engine_of(node)
+    runs: dict[str, Run] = {}
+    names: set[str] = set()
+    for scenario in wanted(request.session.items):
+        if scenario.runs_on(engine):
+            runs[scenario.name] = play(scenario, node, engine)
+            names |= {name for name in foreign_indices(node) if re.fullmatch(r"[a-z0-9-]{1,40}", name)}
+            clear(node)
+    node.close()
+    return Direct(engine, runs, names)
+
+
+def wanted(items: list[pytest.Item]) -> list[Scenario]:
+    """Scenarios that the selected tests are about: all, unless every test names one."""
+    named = {item.callspec.params.get("scenario") for item in items if hasattr(item, "callspec") and "direct_runs" in _fixtures(item)}
+    whole = any("direct_runs" in _fixtures(item) and "scenario" not in getattr(item, "callspec", _NoSpec).params for item in items)
+    return list(SCENARIOS.values()) if whole else [one for one in SCENARIOS.values() if one.name in named]
+
+
+class _NoSpec:
+    params: dict[str, object] = {}
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return list(getattr(item, "fixturenames", []))
+
+
+@dataclass(slots=True)
+class Leak:
+    scenario: str
+    call: str
+    who: list[str]
+    seen: bytes
+
+
+@dataclass(slots=True)
+class SharedCluster:
+    """A node with several tenants, the proxy in front, and what the tenant under test has seen of it."""
+
+    direct: Direct
+    served: Served
+    neighbours: Neighbours
+    layout: str
+    before: str
+    leaks: list[Leak] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def run(self, name: str) -> Run:
+        """The scenario as the tenant sees it; played once."""
+        if name not in self.runs:
+            client = self.served.client()
+
+            def watch(scenario: Scenario, call: Call, raw: Raw) -> None:
+                who = self.neighbours.leaks(raw)
+                if who:
+                    self.leaks.append(Leak(scenario.name, str(call), who, raw.everything()[:600]))
+
+            with closing(client):
+                try:
+                    self.runs[name] = play(SCENARIOS[name], client, self.direct.engine, self.layout, watch)
+                finally:
+                    own_clear(client)
+        return self.runs[name]
+
+
+def own_clear(client: WireClient) -> None:
+    """Deletes what the tenant has, through the proxy; its neighbours' stays."""
+    raw = client.send("DELETE", "/*?expand_wildcards=all", {}, None)
+    if raw.status != 200:
+        raise RuntimeError(f"cannot delete the tenant's indices: {raw.status} {raw.body[:300]!r}")
+
+
+def settle(node: WireClient, proxy: Callable[[str], WireClient], names: set[str]) -> Neighbours:
+    """Other tenants with indices of these names, loaded through the proxy."""
+    neighbours = [Neighbour(tenant) for tenant in OTHERS]
+    for neighbour in neighbours:
+        with closing(proxy(neighbour.tenant)) as client:
+            neighbour.load(client, sorted(names if neighbour.tenant == EVERYTHING else names & SOME))
+    return Neighbours(node, neighbours)
+
+
+@pytest.fixture(scope="session")
+def cluster(node_url: str, direct_runs: Direct, proxies: Callable[[str, str], Served]) -> Iterator[SharedCluster]:
+    node = WireClient(node_url)
+    served = proxies("dedicated", "engine")
+    try:
+        neighbours = settle(node, served.client, direct_runs.names | SOME)
+        yield SharedCluster(direct_runs, served, neighbours, "dedicated", neighbours.state())
+    finally:
+        clear(node)
+        node.close()
