@@ -96,7 +96,7 @@ def _plain(doc: Document) -> dict[str, Any]:
 
 def _entry_json(e: Entry) -> dict[str, Any]:
     where = {"n": e.n, "layout": e.layout, "family": e.family, "physical": e.physical}
-    return {**where, "state": e.state, "then": e.then, "by": e.by}
+    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch}
 
 
 def _alias_json(a: Alias) -> dict[str, Any]:
@@ -154,6 +154,7 @@ def _entry(x: dict[str, Any]) -> Entry:
         state=_one_of(x["state"], STATES),
         then=_one_of(x["then"], (None, GONE, OPEN, CLOSED)),
         by=_text_or_none(x["by"]),
+        batch=_text_or_none(x["batch"]),
     )
 
 

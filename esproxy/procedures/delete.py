@@ -32,7 +32,7 @@ def delete(cat: Catalogue, tenant: str, wanted: list[str]) -> Steps[list[int]]:
         if all(directory.indices[name].then == GONE for name in wanted):
             raise NoChange
         for name in wanted:
-            directory.indices[name] = replace(directory.indices[name], then=GONE, by=cat.uuid)
+            directory.indices[name] = replace(directory.indices[name], then=GONE, by=cat.uuid, batch=None)
 
     yield from two_phase(cat, tenant, intend, lambda directory: retire(numbers)(directory))
     return list(numbers.values())

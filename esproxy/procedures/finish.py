@@ -27,11 +27,13 @@ def finish(cat: Catalogue, tenant: str) -> Steps[None]:
                 yield from finish_creating(cat, tenant, name, entry.n)
             except Refusal:
                 pass  # the node refuses this index; the intention was withdrawn, and its creator is told so or is gone
-    left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then))]
+    left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then, e.batch))]
     if left:
         yield from followed(cat, stored.seq_no)
-        for then, effect in ((GONE, retire), (CLOSED, shut)):
-            numbers = {name: e.n for name, e in left if e.then == then}
-            if numbers:
-                yield from change_directory(cat, tenant, effect(numbers))
+        gone = {name: e.n for name, e in left if e.then == GONE}
+        if gone:
+            yield from change_directory(cat, tenant, retire(gone))
+        closing = {e.batch for _, e in left if e.then == CLOSED}
+        if closing:
+            yield from change_directory(cat, tenant, shut(closing))
     yield from finish_aliases(cat, tenant)

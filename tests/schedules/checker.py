@@ -7,7 +7,7 @@ history as the order):
     write acknowledged   the name meant the number under which the document was stored
     search answered      the name meant exactly these numbers; all acknowledged before are among the hits, and nothing else is
     404                  the name meant nothing
-    create, delete, alias acknowledged      such a change came into force
+    a change acknowledged   such a change came into force
 
 Numbers of stored documents are read from the node, not from what an operation claims.
 """
@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 from esproxy.catalogue import codec
-from esproxy.catalogue.documents import CREATING, OPEN, Directory, Index, Pool
+from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Index, Pool
 from esproxy.catalogue.names import CATALOGUE, directory_id, parse_scope
 from tests.schedules.clients import TENANT, History, Op
 from tests.schedules.model import Doc, Node
@@ -31,6 +31,7 @@ class Version:
     indices: dict[str, int]  # open
     present: dict[str, int]  # in any state
     aliases: dict[str, tuple[str, ...]]
+    closing: frozenset[str] = frozenset()
 
     def means(self, name: str) -> list[int]:
         if self.aliases.get(name):
@@ -55,6 +56,7 @@ class Watcher:
                     {n: e.n for n, e in d.indices.items() if e.state == OPEN},
                     {n: e.n for n, e in d.indices.items()},
                     {n: tuple(sorted(a.now)) for n, a in d.aliases.items() if a.now},
+                    frozenset(n for n, e in d.indices.items() if e.then == CLOSED),
                 )
             )
         elif doc is not None and doc.routing is not None:
@@ -100,7 +102,7 @@ def _acknowledged(history: History, watcher: Watcher, old: Version, new: Version
     for op in history.ops:
         if op.end is None or op.end >= before or op.end < new.step:
             continue
-        if op.status == 200 and op.kind in ("create", "alias") and op.start <= new.step and op.name in names:
+        if op.status == 200 and op.kind in ("create", "alias", "reopen") and op.start <= new.step and op.name in names:
             return True
         if op.status == 200 and op.kind == "write" and watcher.stored.get(op.arg) in added.values():
             return True
@@ -122,8 +124,11 @@ def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], 
             wrong = [_misread(op, v, acked, watcher, history) for v in versions]
             if all(wrong):
                 return f"no moment explains it: {wrong}"
-        case ("write" | "search" | "delete"), 404:
+        case ("write" | "search"), 404:
             if all(v.means(op.name) for v in versions):
+                return "404 although it was there all the time"
+        case ("delete" | "close" | "reopen"), 404:
+            if all(op.name in v.indices for v in versions):
                 return "404 although it was there all the time"
         case "create", 200:
             if not any(op.name not in a.indices and op.name in b.indices for a, b in changes):
@@ -132,8 +137,16 @@ def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], 
             if not any(op.name in v.present or op.name in v.aliases for v in versions):
                 return "already exists, but never did"
         case "delete", 200:
-            if not any(n not in b.indices.values() for a, b in changes for n in op.result):
+            if not all(any(n in a.present.values() and n not in b.present.values() for a, b in changes) for n in op.result):
                 return "acknowledged, and nothing was deleted"
+        case "close", 200:
+            # A reopening meanwhile takes a close back that has not come to effect: the two at once.
+            undone = any(op.name in a.closing and op.name in b.indices and op.name not in b.closing for a, b in changes)
+            if not undone and not any(op.name not in v.indices for v in versions):
+                return "acknowledged, and it was open all the time"
+        case "reopen", 200:
+            if not any(op.name in v.indices for v in versions):
+                return "acknowledged, and it was never open"
         case "alias", 200:
             if not any(_alias_is(v, op) for v in versions):
                 return f"acknowledged, and it never pointed there: {[v.aliases for v in versions]}"

@@ -23,6 +23,7 @@ from esproxy.exchange import Call, Send
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
+from esproxy.procedures.state import close, reopen
 
 TENANT = "acme"
 Steps = Generator[Any, Any, Any]
@@ -61,7 +62,7 @@ def record(world: Any, history: History, kind: str, name: str, steps: Steps, arg
 def resolve(directory: Directory, name: str) -> list[str]:
     """The index names behind a name, open ones."""
     if name in directory.aliases and directory.aliases[name].now:
-        return sorted(directory.aliases[name].now)
+        return sorted(t for t in directory.aliases[name].now if directory.indices[t].state == OPEN)
     entry = directory.indices.get(name)
     return [name] if entry is not None and entry.state == OPEN else []
 
@@ -137,6 +138,14 @@ def create_index(cat: Catalogue, name: str) -> Steps:
 
 def delete_index(cat: Catalogue, name: str) -> Steps:
     return (yield from delete(cat, TENANT, [name]))
+
+
+def close_index(cat: Catalogue, name: str) -> Steps:
+    return (yield from close(cat, TENANT, [name]))
+
+
+def reopen_index(cat: Catalogue, name: str) -> Steps:
+    return (yield from reopen(cat, TENANT, [name]))
 
 
 def set_alias(cat: Catalogue, alias: str, targets: list[str]) -> Steps:

@@ -12,7 +12,17 @@ from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
 from esproxy.procedures import background, tend
 from tests.schedules.checker import Watcher, disagreements, violations
-from tests.schedules.clients import History, create_index, delete_index, record, search, set_alias, write
+from tests.schedules.clients import (
+    History,
+    close_index,
+    create_index,
+    delete_index,
+    record,
+    reopen_index,
+    search,
+    set_alias,
+    write,
+)
 from tests.schedules.world import CALM, TIMES, Chances, Proxy, Task, World
 
 Script = list[tuple[Any, ...]]
@@ -71,6 +81,10 @@ class Stage:
                 steps = create_index(cat, name)
             case "delete":
                 steps = delete_index(cat, name)
+            case "close":
+                steps = close_index(cat, name)
+            case "reopen":
+                steps = reopen_index(cat, name)
             case "alias":
                 steps = set_alias(cat, name, arg)
             case _:

@@ -20,7 +20,7 @@ def _nothing(*_: Any, **__: Any) -> Any:
 
 
 def _two_phase() -> list[Patch]:
-    return [(two_phase, "followed", _nothing), (alias, "followed", _nothing)]
+    return [(where, "followed", _nothing) for where in (two_phase, alias, state)]
 
 
 def _answer_check() -> list[Patch]:

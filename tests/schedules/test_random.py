@@ -16,8 +16,8 @@ def scripts(seed: int) -> list[Script]:
     r = random.Random(f"random {seed}")
 
     def op() -> tuple[object, ...]:
-        kinds = ["write", "search", "create", "delete", "alias", "pattern", "search alias", "write alias"]
-        kind = r.choices(kinds, [30, 22, 14, 14, 6, 6, 5, 3])[0]
+        kinds = ["write", "search", "create", "delete", "alias", "pattern", "search alias", "write alias", "close", "reopen"]
+        kind = r.choices(kinds, [30, 22, 14, 12, 6, 6, 5, 3, 3, 3])[0]
         match kind.split():
             case ["alias"]:
                 return ("alias", "x", r.choice([["a"], ["b"], ["a", "b"], []]))
