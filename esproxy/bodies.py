@@ -6,6 +6,8 @@ which the core splits itself, or as an msearch: a header and a search body a lin
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 import orjson
@@ -20,6 +22,7 @@ from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
 WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  # whose scripts have ctx
+WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
 
 
@@ -63,13 +66,15 @@ def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     if marks & Mark.META_FIELD and plan.endpoint.framing is None:
         plan.meta = MetaFields.of_body(orjson.loads(body))
         if plan.meta.inputs:
-            out = orjson.dumps(plan.meta.rewrite_inputs(orjson.loads(out), plan.owner().names.prefix))
+            out = orjson.dumps(plan.meta.rewrite_inputs(orjson.loads(out), plan.owner().names.prefix, plan.lucene))
     return out
 
 
 def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
     """What a pass that ended early means, in a node's terms. ``body`` is not needed for a bulk, whose pass counts lines."""
     error = run.error
+    if run.status is core.Status.NO_NEWLINE:
+        return Refusal("The bulk request must be terminated by a newline [\\n]")
     if isinstance(run, core.BulkPass):
         return Refusal(f"Malformed action/metadata line or update body in line [{run.line}]: {error}")
     line = body.count(b"\n", 0, error.offset) + 1
@@ -144,14 +149,29 @@ class RequestResolver:
                 if "_index" in text:
                     raise Refusal("a kql query cannot name the field [_index] here: use a term query on it")
                 return text
+            case Kind.ALIAS:
+                return plan.alias(text)
+            case Kind.EXPR if not text:
+                return plan.owner().names.prefix  # names nothing, as an empty name does
             case Kind.EXPR:
                 return "-" + plan.expression(text[1:]) if text[:1] == "-" and "," not in text else plan.expression(text)
-            case Kind.INDEX | Kind.ALIAS:
-                return plan.bulk_name(text) if plan.endpoint.framing == "bulk" else plan.index(text)
+            case Kind.INDEX:
+                return plan.bulk_name(text) if plan.per_item else plan.index(text)
+            case Kind.WRAPPER:
+                return self._wrapped(text)
             case Kind.CURSOR:
                 plan.pit = True
                 return plan.open_cursor(text)
         return plan.name(text)
+
+    def _wrapped(self, text: str) -> str:
+        """A query in base64 is a query: read like one, and sent in base64 again."""
+        try:
+            query = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            raise Refusal("the query of [wrapper] is not base64", type="parsing_exception") from None
+        state = self.plan.cluster.engine.tables.roots["query"]
+        return base64.b64encode(_walk(self.plan, state, query, WRAPPED_DEPTH)).decode()
 
     def _script(self, source: str) -> str:
         """Scripts see the logical name where they read ``_index``."""

@@ -174,8 +174,9 @@ def _distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def no_such_index(name: str) -> Refusal:
-    extra = {"resource.type": "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
+def no_such_index(name: str, *, single: bool = False) -> Refusal:
+    """``single``: where OpenSearch wants exactly one index, it calls the resource by another type."""
+    extra = {"resource.type": "index_expression" if single else "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
     return Refusal(f"no such index [{name}]", status=404, type="index_not_found_exception", **extra)
 
 

@@ -162,12 +162,11 @@ class Exchange:
     def _send(self, plan: Plan, body: bytes) -> Step:
         if plan.pattern is not None and plan.route.row.name in ("info", "ping"):
             return self._static_info(plan)
-        if not body and "source" in plan.query and plan.endpoint.body != "none":
+        if not body and "source" in plan.query and plan.endpoint.body == "optional":
             body, media = self._body_from_query(plan)
+            del plan.query["source"], plan.query["source_content_type"]
         else:
             media = requests.media_type(plan) if body else None
-        plan.query.pop("source", None)
-        plan.query.pop("source_content_type", None)
         if body:
             if plan.endpoint.body == "none":
                 if plan.product:

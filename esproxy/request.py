@@ -74,6 +74,17 @@ class Plan:
         self._adopt(name)
         return self.owner().names.one(name, self.spelled, product=self.product, creatable=creatable)
 
+    @property
+    def per_item(self) -> bool:
+        """An index name that is none is the error of one item, not of the request."""
+        return self.route.row.name in ("bulk", "mget")
+
+    def alias(self, name: str) -> str:
+        """The physical name of an alias to be made or removed. Raises Refusal for what only the prefix would make legal."""
+        if name.startswith(("_", "-", "+")) and name != "_all":
+            raise Refusal(f"Invalid alias name [{name}]: must not start with '_', '-', or '+'", type="invalid_alias_name_exception")
+        return self.expression(name)
+
     def bulk_name(self, name: str) -> str:
         """An illegal name is its item's error, said by the node. What the prefix would make legal goes without it: no index
         can have such a name. ``_all`` alone means something to a node, and gets a second underscore."""
@@ -97,10 +108,10 @@ class Plan:
         """The physical name of a pipeline, script or template."""
         return name if name == "_none" else self.owner().names.prefix + name
 
-    def lucene(self, text: str) -> str:
-        """Query-string text with the index names in it made physical. Raises Refusal."""
+    def lucene(self, text: str, default: str | None = None) -> str:
+        """Query-string text with the index names in it made physical; ``default`` is its default field. Raises Refusal."""
         try:
-            return lucene.rewrite(text, None, self._lucene_value)
+            return lucene.rewrite(text, None, self._lucene_value, default=default)
         except LanguageError as error:
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
 
@@ -159,12 +170,14 @@ def physical_target(plan: Plan) -> bytes:
 
 def _path_value(plan: Plan, kind: Kind, value: str) -> str:
     if kind is Kind.INDEX:
-        if plan.endpoint.framing == "bulk":
+        if plan.per_item:
             return plan.bulk_name(value)
         return plan.index(value, creatable=plan.route.row.write)
     if kind is Kind.EXPR:
         return plan.expression(value)
     if kind is Kind.ALIAS:
+        if plan.head.method in ("PUT", "POST"):
+            return plan.alias(value)
         return value if value == "_all" else plan.expression(value)
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)

@@ -36,6 +36,7 @@ class Kind(IntEnum):
     TAGGED = 22  # key kind in answers: "type#name" as made by typed_keys; the tag picks the state
     SOURCE = 23  # like FIELD, but true and false are not names: a source filter
     KQL = 24  # Kibana query language text
+    WRAPPER = 25  # base64 of a query
 
 
 class Mark(IntEnum):

@@ -251,6 +251,7 @@ ROOT_ROWS: list[Row] = [
     Ensure("_global.count:Request", ("query",), "no query is every document"),
     # delete_by_query is not here: nodes refuse it without a query, and one that we add would delete everything.
     Ensure("_global.update_by_query:Request", ("query",), "no query is every document"),
+    Ensure(DSL + "FieldLookup", ("index",), "nodes look in an index called [shapes] when none is named"),
     Ensure("_types:KnnSearch", ("filter",), "no filter is every document"),
     Ensure("_types:KnnQuery", ("filter",), "no filter is every document"),
     Ensure("_types:KnnRetriever", ("filter",), "no filter is every document"),
@@ -320,7 +321,7 @@ LANGUAGES: list[Row] = [
     Is(
         DSL + "QueryContainer",
         "wrapper",
-        Leaf(Kind.REFUSE, "a query in base64 cannot be read here: send it as it is"),
+        Leaf(Kind.WRAPPER),
         "base64 of any query",
     ),
     Is(AGG + "MovingFunctionAggregation", "script", SCRIPT, "the definitions have a plain string"),
@@ -359,6 +360,7 @@ ROOTS = {
     "bulk.action": Ref("_global.bulk:OperationContainer"),
     "bulk.update": Ref("_global.update:Request"),
     "bulk.doc": DOC,
+    "query": Ref(DSL + "QueryContainer"),
     "msearch.header": Ref("_global.msearch:MultisearchHeader"),
     "msearch.body": Ref(SEARCH + "SearchRequestBody"),
 }

@@ -157,6 +157,8 @@ class Router:
         if at == len(path):
             yield node
             return
+        if not path[at]:
+            return  # an empty segment is nobody's name
         following = node.literal.get(path[at])
         if following is not None:
             yield from self._nodes(following, path, at + 1)

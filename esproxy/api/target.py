@@ -4,8 +4,8 @@ What a node would understand and what we understand must be the same, so nothing
 upstream: the path is split at literal slashes, each segment is percent-decoded exactly once, and the target sent is
 encoded from the decoded parts. ``%2F`` inside a segment is data. The query string follows Elasticsearch's own reader
 (``RestUtils.decodeQueryString``): ``&`` and ``;`` separate, ``+`` is a space, a name without ``=`` has an empty value.
-Refused, because someone on the way could read them differently: dot segments, empty segments (but one trailing slash),
-text that is no UTF-8, broken escapes, and absolute targets. An escaped dot segment is data and leaves escaped. Of a parameter given twice the last counts, as
+Dot segments are data, as on the nodes, and leave escaped, so that nobody on the way can take them for steps. Empty segments lead nowhere. Refused
+are text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last counts, as
 on the nodes; only that one is sent.
 """
 
@@ -63,8 +63,6 @@ def _quoted(segment: str) -> str:
 
 
 def _segment(part: bytes) -> str:
-    if part in (b"", b".", b".."):
-        raise Refusal("the path has an empty segment or one made of dots")
     return _decode(part)
 
 

@@ -59,12 +59,12 @@ def _columns(plan: Plan, rows: cat.Rows) -> list[str]:
 
 
 def wants_json(plan: Plan) -> bool:
-    """``format`` goes before ``Accept``, which OpenSearch does not look at."""
+    """``format`` goes before ``Accept``, of which OpenSearch knows the plain media type only."""
     if "format" in plan.drawing:
         return plan.drawing["format"] == "json"
-    if not plan.product:
-        return False
     accept = (plan.head.get(b"accept") or b"").lower()
+    if not plan.product:
+        return accept.startswith(b"application/json")
     return b"json" in accept and not accept.startswith(b"text/plain")
 
 

@@ -21,13 +21,15 @@ def dedicated_request(prefix: bytes) -> dict[Kind, Action]:
     return {
         **dict.fromkeys(NAMES, Action(Op.PREFIX, prefix)),
         **dict.fromkeys(NAMESPACES, Action(Op.PREFIX, prefix)),
+        Kind.INDEX: Action(Op.PREFIX, prefix, absent=b'"' + prefix + b'shapes"'),  # where nodes look when no index is named
         **_common_request(),
     }
 
 
 def pattern_request() -> dict[Kind, Action]:
     """Requests whose tenant is told by the index names in them: every name is looked at."""
-    return {**dict.fromkeys(NAMES + NAMESPACES, Action(Op.STOP)), **_common_request()}
+    stops = dict.fromkeys(NAMES + NAMESPACES, Action(Op.STOP))
+    return {**stops, Kind.INDEX: Action(Op.STOP, absent=b'"_"'), **_common_request()}  # "_" is no index on any node
 
 
 def _common_request() -> dict[Kind, Action]:
@@ -36,6 +38,7 @@ def _common_request() -> dict[Kind, Action]:
         Kind.SETTINGS: Action(Op.STOP),
         Kind.LUCENE: Action(Op.STOP),
         Kind.KQL: Action(Op.STOP),
+        Kind.WRAPPER: Action(Op.STOP),
         Kind.SCRIPT: Action(Op.STOP),
         Kind.CURSOR: Action(Op.STOP),
         Kind.TASK: Action(Op.REFUSE, b"tasks are not available here"),

@@ -4,17 +4,20 @@ Everywhere else a position in an answer says by itself what it holds. Sort value
 names exactly when the request named the field ``_index`` there. The core watches for that field in requests (it is rare) and
 only then is the body read as a tree, on both ways:
 
-* ``search_after``, ``after``, ``include``, ``exclude`` and ``missing`` at such places are rewritten,
+* ``search_after``, ``after``, ``include``, ``exclude``, ``missing`` and the texts of queries at such places are rewritten,
 * sort values, bucket keys, composite keys and ``after_key`` are restored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from esproxy.errors import Refusal
+
 INDEX = "_index"
+TEXT_QUERIES = frozenset(("multi_match", "query_string", "simple_query_string", "combined_fields"))
 SINGLE = ("terms", "rare_terms", "significant_terms")
 Restore = Callable[[str], str]
 
@@ -39,6 +42,7 @@ class MetaFields:
 
     sort: list[int] = field(default_factory=list)
     aggs: dict[str, Aggregation] = field(default_factory=dict)
+    queries: bool = False  # a query over a list of fields has it among them
     inputs: bool = False  # the body holds values at such places
 
     @classmethod
@@ -52,11 +56,19 @@ class MetaFields:
         if not isinstance(body, dict):
             return cls()
         found = cls(sort=_sort_places(body.get("sort")), aggs=_aggregations(body))
-        found.inputs = bool(found.aggs) or bool(found.sort and "search_after" in body)
+        found.queries = any(True for _ in _text_queries(body))
+        found.inputs = bool(found.aggs) or found.queries or bool(found.sort and "search_after" in body)
         return found
 
-    def rewrite_inputs(self, body: dict[str, Any], prefix: str) -> dict[str, Any]:
-        """The body with the values at such places made physical."""
+    def rewrite_inputs(self, body: dict[str, Any], prefix: str, lucene: Callable[[str, str], str]) -> dict[str, Any]:
+        """The body with the values at such places made physical. ``lucene`` rewrites a query string with a default field. Raises
+        Refusal where ``_index`` is one of several fields: one text cannot mean a logical and a physical name."""
+        for kind, query in _text_queries(body):
+            fields = query.get("fields", [query.get("default_field")])
+            if [str(name).partition("^")[0] for name in ([fields] if isinstance(fields, str) else fields)] != [INDEX]:
+                raise Refusal(f"a [{kind}] query cannot have the field [_index] beside others here: ask for it in a query of its own")
+            if isinstance(query.get("query"), str):
+                query["query"] = lucene(query["query"], INDEX) if kind == "query_string" else prefix + query["query"]
         after = body.get("search_after")
         if isinstance(after, list):
             body["search_after"] = [prefix + v if i in self.sort and isinstance(v, str) else v for i, v in enumerate(after)]
@@ -69,6 +81,21 @@ class MetaFields:
             _restore_sort(tree.get("hits"), self.sort, name)
             _restore_aggs(tree.get("aggregations"), self.aggs, name)
         return tree
+
+
+def _text_queries(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every query over a list of fields that has ``_index`` in it."""
+    if isinstance(tree, list):
+        for item in tree:
+            yield from _text_queries(item)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key in TEXT_QUERIES and isinstance(value, dict):
+                fields = value.get("fields", value.get("default_field"))
+                if any(str(name).partition("^")[0] == INDEX for name in (fields if isinstance(fields, list) else [fields])):
+                    yield key, value
+                    continue
+            yield from _text_queries(value)
 
 
 def _sort_places(sort: Any) -> list[int]:

@@ -45,13 +45,15 @@ class PrefixNames:
         """
         if not name:
             raise invalid_index_name(name, "must not be empty")
+        if creatable and name in (".", ".."):
+            raise invalid_index_name(name, "must not be '.' or '..'")
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
         if creatable and ":" in name:
             raise invalid_index_name(name, "must not contain ':'")
         if not (name.startswith("<") and name.endswith(">")) and any(c in FORBIDDEN for c in name):
             if not creatable:
-                raise no_such_index(name)
+                raise no_such_index(name, single=not product)
             raise invalid_index_name(name, f"must not contain the following characters {_forbidden(product)}")
         physical = self._term(name, product)
         spelled[physical] = name
