@@ -2,9 +2,10 @@
 
     GET index document · CAS claims of the pool · put mapping · CAS index document · go on
 
-The claims come first because the node merges some differences silently (``ignore_above`` of a keyword, say): what two tenants put must be
-decided before either puts it. The index document comes last, so that it never promises a field that the pool does not have. Which
-of two writers decides a field's type is the compare-and-set of the index document; what the other one claimed stays unused in the pool.
+The claims come first because the node merges some differences silently (``ignore_above`` of a keyword, say): what two
+tenants put must be decided before either puts it. The index document comes last, so that it never promises a field that the
+pool does not have. Which of two writers decides a field's type is the compare-and-set of the index document; what the other
+one claimed stays unused in the pool.
 
 A claim is never taken back, not even when the node refuses the definition: others may rest on it already.
 What type a value has is not decided here: ``wanted`` holds definitions, made by the type table or by the client's own mapping.
