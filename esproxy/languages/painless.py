@@ -95,7 +95,8 @@ def helper(length: int) -> str:
 
 
 def restored(text: str, length: int) -> str:
-    """Text that quotes a script of ours, as errors do, with what was put in for ``_index`` taken out again. ``length`` of the prefix."""
+    """Text that quotes a script of ours, as errors do, with what was put in for ``_index`` taken out again. ``length`` of the
+    prefix."""
     text = text.replace(helper(length), "")
     call = f"{HELPER}("
     at = text.find(call)
