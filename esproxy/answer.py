@@ -3,9 +3,9 @@
 Restoring an answer *is* verifying it: at every position that holds an index name, the name must be under the tenant's
 prefix or be one that this very request sent; anything else is a Violation, and the answer is withheld.
 
-Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole`` collects the body
-for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``, errors); a
-body that says nothing is passed.
+Three ways, chosen when the head is there: ``Walk`` streams a body through the core under the answer's rule table; ``Whole``
+collects the body for what no table can do in one pass (a client's ``filter_path`` over index names, sort values on ``_index``,
+errors); a body that says nothing is passed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from esproxy import core
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import AnswerHead, Headers
+from esproxy.languages import painless
 from esproxy.metadata import cluster
 from esproxy.metadata.settings import restore_settings
 from esproxy.request import Plan
@@ -31,7 +32,7 @@ NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("plan", "prefix", "error")
+    __slots__ = ("error", "plan", "prefix")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan
@@ -39,11 +40,13 @@ class AnswerResolver:
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and self.prefix.encode() not in raw:
+        if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.TEXT:
-            return orjson.dumps(restore_text(value, self.prefix, self.plan.spelled)) if isinstance(value, str) else raw
+            if not isinstance(value, str):
+                return raw
+            return orjson.dumps(restore_text(painless.restored(value, len(self.prefix)), self.prefix, self.plan.spelled))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):

@@ -28,7 +28,6 @@ TYPED = Mark.AGGS | Mark.SUGGEST
 
 def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
     """The node's body."""
-    roots = plan.cluster.engine.tables.roots
     if plan.endpoint.framing == "msearch":
         return _msearch(plan, body, max_depth)
     if plan.endpoint.framing == "bulk":
@@ -95,7 +94,9 @@ def _msearch(plan: Plan, body: bytes, max_depth: int) -> bytes:
     roots = plan.cluster.engine.tables.roots
     lines = body[:-1].split(b"\n")
     if len(lines) % 2:
-        raise Refusal("Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception")
+        raise Refusal(
+            "Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception"
+        )
     out: list[bytes] = []
     for header, search in zip(lines[::2], lines[1::2], strict=True):
         if header.strip():

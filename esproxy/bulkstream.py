@@ -1,12 +1,13 @@
 """A bulk larger than the window: several upstream bulks, one after the other, and one answer.
 
-The core lets records leave whole, so whatever has been rewritten can be cut where a feed ended. Sub-bulks are bounded by bytes and by
-records (the answer to many deletes outgrows their request) and sent in order, each when the one before has been answered: the order of
-actions on one id is kept, and the memory held is one sub-bulk and what was read meanwhile.
+The core lets records leave whole, so whatever has been rewritten can be cut where a feed ended. Sub-bulks are bounded by bytes
+and by records (the answer to many deletes outgrows their request) and sent in order, each when the one before has been
+answered: the order of actions on one id is kept, and the memory held is one sub-bulk and what was read meanwhile.
 
-The merged answer can be as large as the bulk, and whether it has errors is known last; its items go to a spool, which is a file beyond its
-first part. ``took`` is summed. A broken action line or a sub-bulk that the node refuses ends the bulk with that error; how many records
-were taken before says the header ``x-esproxy-records-taken``, since a node would have taken none (a row of the deviations table).
+The merged answer can be as large as the bulk, and whether it has errors is known last; its items go to a spool, which is a file
+beyond its first part. ``took`` is summed. A broken action line or a sub-bulk that the node refuses ends the bulk with that
+error; how many records were taken before says the header ``x-esproxy-records-taken``, since a node would have taken none (a row
+of the deviations table).
 
 States: READ (records are collected) → SENT (a sub-bulk is answered) → READ … → DONE.
 """

@@ -29,7 +29,7 @@ engine = cache(Engine)
 class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer."""
 
-    __slots__ = ("name", "engine", "info")
+    __slots__ = ("engine", "info", "name")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name

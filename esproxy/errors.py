@@ -15,7 +15,7 @@ running nodes by tests/integration/test_errors.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -60,8 +60,8 @@ class Failed(EsproxyError):
 class UpstreamFailed(Failed):
     """An upstream call has no whole answer; ``what`` is that of ``engine_api.Failure``."""
 
-    STATUS = {"connect": 503, "timeout": 504, "broken": 502, "overflow": 502, "refused": 503}
-    REASON = {
+    STATUS: ClassVar = {"connect": 503, "timeout": 504, "broken": 502, "overflow": 502, "refused": 503}
+    REASON: ClassVar = {
         "connect": "no node of the cluster could be reached",
         "timeout": "the cluster did not answer in time",
         "broken": "the connection to the cluster broke before its answer was whole",
@@ -176,7 +176,12 @@ def _distance(one: str, other: str) -> int:
 
 def no_such_index(name: str, *, single: bool = False) -> Refusal:
     """``single``: where OpenSearch wants exactly one index, it calls the resource by another type."""
-    extra = {"resource.type": "index_expression" if single else "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
+    extra = {
+        "resource.type": "index_expression" if single else "index_or_alias",
+        "resource.id": name,
+        "index_uuid": "_na_",
+        "index": name,
+    }
     return Refusal(f"no such index [{name}]", status=404, type="index_not_found_exception", **extra)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
@@ -114,7 +114,7 @@ class Abort:
     why: str
 
 
-Step = Union[Send, More, Write, Reply, Release, Need, Abort]
+Step = Send | More | Write | Reply | Release | Need | Abort
 
 
 # --- what procedures yield -----------------------------------------------------------------------
@@ -157,6 +157,6 @@ class Go:
 
 
 GO = Go()
-Outcome = Union[Reply, Go]
-Procedure = Generator[Union[Call, Calls, Wait], Any, Outcome]
+Outcome = Reply | Go
+Procedure = Generator[Call | Calls | Wait, Any, Outcome]
 ProcedureFactory = Callable[[], Procedure]

@@ -34,8 +34,8 @@ from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violat
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
 from esproxy.metadata.cluster import info
 from esproxy.procedures.cat import cat_table
-from esproxy.procedures.health import cluster_health
 from esproxy.procedures.discover import discover
+from esproxy.procedures.health import cluster_health
 from esproxy.procedures.pool_families import ELSEWHERE, served
 from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
 from esproxy.request import Plan
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 SPOOL_IN_MEMORY = 1 << 20  # of a streamed bulk's answer; the rest is an unlinked file
 
 log = logging.getLogger("esproxy.gateway")
+
 
 class State(Enum):
     BODY = "body"
@@ -184,7 +185,7 @@ class Exchange:
             tenant = gateway.tenants.get(gateway.header.tenant(head))
         target = parse(head.target)
         engine = cluster.engine
-        uri = head.target.decode("ascii", "backslashreplace")
+        uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
         route, parts = engine.router.match(head.method, target, uri)
         endpoint = engine.tables.endpoints[route.row.name]
         return Plan(
@@ -238,7 +239,8 @@ class Exchange:
     def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
         media = plan.query.get("source_content_type")
         if media is None:
-            raise Refusal("source and source_content_type parameters are required", type="illegal_state_exception")
+            words = "Validation Failed: 1: source and source_content_type parameters are required;"
+            raise Refusal(words, type="validation_exception")
         if media.split(";")[0] not in requests.NDJSON_TYPES:
             raise Refusal(f"the source_content_type [{media}] is not supported")
         return plan.query["source"].encode(), media.encode("latin-1", "replace")
@@ -399,5 +401,3 @@ class Exchange:
             return Abort(str(error))
         self.out.clear()
         return self._refuse(error)
-
-

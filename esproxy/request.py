@@ -17,9 +17,9 @@ from esproxy.cluster import Cluster
 from esproxy.errors import Refusal, unknown_parameters, unsupported_media
 from esproxy.exchange import Head, Headers
 from esproxy.languages import LanguageError, lucene
+from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import PatternIdentity
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.tenant import Tenant, Tenants
 
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
@@ -84,7 +84,9 @@ class Plan:
     def alias(self, name: str) -> str:
         """The physical name of an alias to be made or removed. Raises Refusal for what only the prefix would make legal."""
         if name.startswith(("_", "-", "+")) and name != "_all":
-            raise Refusal(f"Invalid alias name [{name}]: must not start with '_', '-', or '+'", type="invalid_alias_name_exception")
+            raise Refusal(
+                f"Invalid alias name [{name}]: must not start with '_', '-', or '+'", type="invalid_alias_name_exception"
+            )
         return self.expression(name)
 
     def bulk_name(self, name: str) -> str:
@@ -267,12 +269,15 @@ def media_type(plan: Plan) -> bytes:
     if len(values) > 1:
         raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
     text = values[0].decode("latin-1") if values else ""
+    if values and not text.strip():
+        kind = "media_type_header_exception" if plan.product else "content_type_header_exception"
+        raise Refusal("Invalid media-type value on headers [Content-Type]", type=kind)
     media, *options = [part.strip() for part in text.lower().split(";")]
     allowed = NDJSON_TYPES if plan.endpoint.framing else JSON_TYPES | {"application/x-ndjson"}
     if media not in allowed or not (plan.product or "vnd" not in media):
         raise unsupported_media(text)
     for option in options:
         name, _, value = option.partition("=")
-        if name == "compatible-with" and value not in ("8", "9") or name == "charset" and value not in ("utf-8", "utf8"):
+        if (name == "compatible-with" and value not in ("8", "9")) or (name == "charset" and value not in ("utf-8", "utf8")):
             raise unsupported_media(text)
     return values[0]

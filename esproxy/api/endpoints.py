@@ -14,8 +14,9 @@ ENDPOINTS = (
     "delete_by_query", "update_by_query", "field_caps", "explain",
     # indices
     "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping",
-    "indices.get_field_mapping", "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings", "indices.validate_query",
-    "indices.put_alias", "indices.get_alias", "indices.exists_alias", "indices.delete_alias", "indices.update_aliases",
+    "indices.get_field_mapping", "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings",
+    "indices.validate_query", "indices.put_alias", "indices.get_alias", "indices.exists_alias", "indices.delete_alias",
+    "indices.update_aliases",
     # cluster and cat
     "cluster.health", "cat.indices", "cat.count", "cat.health",
 )  # fmt: skip

@@ -318,12 +318,7 @@ BY_FIELD: list[Row] = [
 
 LANGUAGES: list[Row] = [
     Is(DSL + "QueryStringQuery", "query", LUCENE, "Lucene's syntax"),
-    Is(
-        DSL + "QueryContainer",
-        "wrapper",
-        Leaf(Kind.WRAPPER),
-        "base64 of any query",
-    ),
+    Is(DSL + "WrapperQuery", "query", Leaf(Kind.WRAPPER), "base64 of any query"),
     Is(AGG + "MovingFunctionAggregation", "script", SCRIPT, "the definitions have a plain string"),
     *(
         Is(type_, prop, TEXT, QUOTES)

@@ -144,6 +144,7 @@ FORMS: list[Row] = [
         parent=_SINGLE_BUCKET,
     ),
     Untagged(AGG + "Aggregate", Ref("esproxy:AnyAggregate"), "tags of plug-ins and later versions"),
+    Untagged(SEARCH + "Suggest", Ref(SEARCH + "CompletionSuggest"), "of all suggestions only this one holds names"),
 ]
 
 # --- errors -----------------------------------------------------------------------------------------------------

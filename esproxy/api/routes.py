@@ -4,8 +4,9 @@ The route list is the policy: what has no row in ``ENDPOINTS`` does not exist he
 templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
 form without an index means, and who restores the answer.
 
-Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes, and the first that has any method decides. A path that exists under
-another method is a 405, any other a 400, in Elasticsearch's words.
+Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes,
+and the first that has any method decides. A path that exists under another method is a 405, any other a 400, in Elasticsearch's
+words.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ class Row:
     """One endpoint's policy.
 
     ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
-    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names. ``write``: the index in the
-    path is one that may be created. ``keyed``: the answer's keys are index names, so ``filter_path`` is ours to apply.
+    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names.
+    ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
+    ``filter_path`` is ours to apply.
     ``cursor``: what the cursors in request and answer are. ``head_of``: the endpoint whose answer's head a HEAD asks for.
     """
 
@@ -69,6 +71,8 @@ ENDPOINTS = {
         Row("clear_scroll", cursor="scroll"),
         Row("open_point_in_time"),
         Row("close_point_in_time"),
+        Row("create_pit"),
+        Row("delete_pit"),
         Row("delete_by_query"),
         Row("update_by_query"),
         Row("field_caps", all=True),

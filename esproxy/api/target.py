@@ -4,9 +4,9 @@ What a node would understand and what we understand must be the same, so nothing
 upstream: the path is split at literal slashes, each segment is percent-decoded exactly once, and the target sent is
 encoded from the decoded parts. ``%2F`` inside a segment is data. The query string follows Elasticsearch's own reader
 (``RestUtils.decodeQueryString``): ``&`` and ``;`` separate, ``+`` is a space, a name without ``=`` has an empty value.
-Dot segments are data, as on the nodes, and leave escaped, so that nobody on the way can take them for steps. Empty segments lead nowhere. Refused
-are text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last counts, as
-on the nodes; only that one is sent.
+Dot segments are data, as on the nodes, and leave escaped, so that nobody on the way can take them for steps. Empty segments
+lead nowhere. Refused are text that is no UTF-8, broken escapes, and absolute targets. Of a parameter given twice the last
+counts, as on the nodes; only that one is sent.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ class Target:
 def parse(raw: bytes) -> Target:
     """Take a raw request target apart. Raises Refusal (400)."""
     if len(raw) > MAX_TARGET:
-        raise Refusal(
-            f"An HTTP line is larger than {MAX_TARGET} bytes.", type="too_long_http_line_exception", status=400
-        )
+        raise Refusal(f"An HTTP line is larger than {MAX_TARGET} bytes.", type="too_long_http_line_exception", status=400)
     if not raw.startswith(b"/"):
         raise Refusal("the request target must begin with a slash")
     path, _, query = raw.partition(b"?")
@@ -47,7 +45,9 @@ def parse(raw: bytes) -> Target:
     if parts[-1] == b"":
         parts.pop()
     spelled = [part.decode("ascii", "backslashreplace") for part in parts]
-    return Target([_segment(part) for part in parts], spelled, _query(query) if query else {}, path.decode("ascii", "backslashreplace"))
+    return Target(
+        [_segment(part) for part in parts], spelled, _query(query) if query else {}, path.decode("ascii", "backslashreplace")
+    )
 
 
 def build(path: list[str], query: dict[str, str]) -> bytes:
@@ -72,6 +72,8 @@ def _query(query: bytes) -> dict[str, str]:
         if not pair:
             continue
         name, _, value = pair.replace(b"+", b" ").partition(b"=")
+        if not name:
+            name, value = value, b""  # ``=x`` is a name
         found[_decode(name)] = _decode(value)
     return found
 

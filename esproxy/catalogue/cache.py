@@ -8,8 +8,8 @@ Three spans of time, by a clock that runs on while the process is suspended:
               began before is believed
     alone     as the lease, when the poll found no other live member
 
-A document is cached only if no poll has been applied since its read began (``mark``), because a poll that passed in between may have
-known better and found nothing here to replace. What is here already is replaced by whatever is newer.
+A document is cached only if no poll has been applied since its read began (``mark``), because a poll that passed in between
+may have known better and found nothing here to replace. What is here already is replaced by whatever is newer.
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@
 ``change`` reads (realtime), edits, and writes by compare-and-set until it wins. Each change carries a uuid that the document
 keeps for a while, so a write whose answer was lost is recognised as one's own instead of being done twice.
 
-``followed`` is rule T's wait: when it ends, whoever still acts on the state before ``seq_no`` no longer holds its lease and will look
-before it believes. It is enough to wait one lease; that every live member says it has followed, or that there is no other, ends it sooner.
-It must begin after the change is written: whoever joined unseen before is still in its first lease and caches nothing.
+``followed`` is rule T's wait: when it ends, whoever still acts on the state before ``seq_no`` no longer holds its lease and
+will look before it believes. It is enough to wait one lease; that every live member says it has followed, or that there is
+no other, ends it sooner. It must begin after the change is written: whoever joined unseen before is still in its first lease
+and caches nothing.
 
-``present`` ends only while others must count with this member: what is acknowledged then, none of them can miss by taking itself for alone.
+``present`` ends only while others must count with this member: what is acknowledged then, none of them can miss by taking
+itself for alone.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from esproxy.catalogue import codec, names
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Changing, Directory, Index, Member
-from esproxy.catalogue import codec, names
 from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.errors import Failed
 from esproxy.exchange import Wait
@@ -33,16 +35,19 @@ class NoChange(Exception):
 def change(
     cat: Catalogue, kind: type[D], id: str, edit: Callable[[D], None], empty: Callable[[], D] | None = None
 ) -> Steps[Stored[D] | None]:
-    """The document after ``edit``, which changes it in place, or raises before it changes anything; ``empty`` makes what a missing one starts from.
-    None when it is missing and may not be made, or was not."""
+    """The document after ``edit``, which changes it in place, or raises before it changes anything; ``empty`` makes what a
+    missing one starts from. None when it is missing and may not be made, or was not."""
     mark, uuid = cat.cache.mark, cat.new_id()
     for _ in range(ATTEMPTS):
         old = yield from cat.store.get(kind, id)
         if old is not None and uuid in old.doc.changes:
             return keep(cat, old, mark)  # an earlier attempt of ours whose answer was lost
-        if old is None and empty is None:
+        if old is not None:
+            doc = old.doc
+        elif empty is not None:
+            doc = empty()
+        else:
             return None
-        doc = old.doc if old is not None else empty()
         try:
             edit(doc)
         except NoChange:
@@ -95,7 +100,8 @@ def present(cat: Catalogue) -> Steps[None]:
 
 
 def read_directory(cat: Catalogue, tenant: str) -> Steps[Stored[Directory] | None]:
-    """By realtime get. What a member knows it also keeps: whoever takes itself for alone must not answer from less than it has told."""
+    """By realtime get. What a member knows it also keeps: whoever takes itself for alone must not answer from less than it
+    has told."""
     mark = cat.cache.mark
     stored = yield from cat.store.get(Directory, names.directory_id(tenant))
     return None if stored is None else keep(cat, stored, mark)

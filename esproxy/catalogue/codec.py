@@ -1,12 +1,13 @@
 """The one JSON form of the catalogue's documents.
 
-``decode`` reads strictly: a version, a key or a shape that this code does not know is ``Unreadable`` and fails the request, because
-a newer proxy may have written something that must not be lost by writing the document back.
+``decode`` reads strictly: a version, a key or a shape that this code does not know is ``Unreadable`` and fails the request,
+because a newer proxy may have written something that must not be lost by writing the document back.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import orjson
 
@@ -94,7 +95,8 @@ def _plain(doc: Document) -> dict[str, Any]:
 
 
 def _entry_json(e: Entry) -> dict[str, Any]:
-    return {"n": e.n, "layout": e.layout, "family": e.family, "physical": e.physical, "state": e.state, "then": e.then, "by": e.by}
+    where = {"n": e.n, "layout": e.layout, "family": e.family, "physical": e.physical}
+    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch}
 
 
 def _alias_json(a: Alias) -> dict[str, Any]:
@@ -152,6 +154,7 @@ def _entry(x: dict[str, Any]) -> Entry:
         state=_one_of(x["state"], STATES),
         then=_one_of(x["then"], (None, GONE, OPEN, CLOSED)),
         by=_text_or_none(x["by"]),
+        batch=_text_or_none(x["batch"]),
     )
 
 

@@ -1,7 +1,7 @@
 """What every procedure of one worker shares: the store, the cache, who else is there, and what was injected.
 
-Nothing here is per request. ``clock`` runs on while the process is suspended (CLOCK_BOOTTIME); ``epoch_seconds`` is the wall clock, used
-for nothing but first numbers; ``new_id`` makes uuids.
+Nothing here is per request. ``clock`` runs on while the process is suspended (CLOCK_BOOTTIME); ``epoch_seconds`` is the wall
+clock, used for nothing but first numbers; ``new_id`` makes uuids.
 """
 
 from __future__ import annotations

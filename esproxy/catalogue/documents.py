@@ -32,6 +32,7 @@ class Entry:
     state: str = CREATING
     then: str | None = None
     by: str | None = None
+    batch: str | None = None  # of a close: one that was taken back is not mistaken for the next
 
 
 @dataclass(slots=True, frozen=True)

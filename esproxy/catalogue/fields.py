@@ -1,8 +1,9 @@
 """What a field of a logical index is called in its pool.
 
-A pool knows each physical path with one definition (its Claims). A logical path keeps its own name where that name is free there or has
-the same definition; otherwise the segment that clashes gets a name of its own: ``n~2``, ``n~3``, … A client's own segment that already ends
-in ``~`` and digits is always escaped with one more (``a~2`` → ``a~2~1``), so stripping the last ``~digits`` always restores.
+A pool knows each physical path with one definition (its Claims). A logical path keeps its own name where that name is free
+there or has the same definition; otherwise the segment that clashes gets a name of its own: ``n~2``, ``n~3``, … A client's
+own segment that already ends in ``~`` and digits is always escaped with one more (``a~2`` → ``a~2~1``), so stripping the last
+``~digits`` always restores.
 
 Objects are paths of their own, defined as ``{"type": "object"}`` with their parameters but without their properties.
 """
@@ -22,7 +23,8 @@ def flatten(properties: dict[str, Any], prefix: str = "") -> dict[str, Definitio
     paths: dict[str, Definition] = {}
     for name, definition in properties.items():
         if not isinstance(definition, dict):
-            raise Refusal(f"Expected map for property [fields] on field [{name}] but got a {definition!r}", type="mapper_parsing_exception")
+            reason = f"Expected map for property [fields] on field [{name}] but got a {definition!r}"
+            raise Refusal(reason, type="mapper_parsing_exception")
         below = definition.get("properties")
         here = {key: value for key, value in definition.items() if key != "properties"}
         if below is not None or "type" not in here:
@@ -45,6 +47,12 @@ def nest(paths: dict[str, Definition]) -> dict[str, Any]:
     return properties
 
 
+def for_node(paths: dict[str, Definition]) -> dict[str, Definition]:
+    """Definitions as a pool of ``shared`` gets them: an object's own ``dynamic`` is the proxy's to apply where it would let the
+    node add fields by itself."""
+    return {path: {k: v for k, v in d.items() if k != "dynamic" or str(v).lower() in ("false", "strict")} for path, d in paths.items()}
+
+
 def restored(segment: str) -> str:
     """The logical name of a physical segment."""
     stem, tilde, digits = segment.rpartition("~")
@@ -58,7 +66,7 @@ def own_name(segment: str) -> str:
 
 def physical_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """An explicit mapping as a new pool has it: every name its first choice."""
-    return nest({physical_path(path): definition for path, definition in flatten(properties).items()})
+    return nest(for_node({physical_path(path): definition for path, definition in flatten(properties).items()}))
 
 
 def physical_path(path: str) -> str:

@@ -43,6 +43,11 @@ def scope(tenant: str, number: int) -> str:
     return f"{tenant}.{number}"
 
 
+def object_name(number: int) -> str:
+    """What a logical index's documents are nested in, in ``per-tenant``."""
+    return f"n{number}"
+
+
 def parse_scope(text: str) -> tuple[str, int] | None:
     tenant, dot, number = text.rpartition(".")
     return (tenant, int(number)) if dot and tenant and number.isascii() and number.isdigit() else None

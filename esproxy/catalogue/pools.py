@@ -1,8 +1,8 @@
 """Where a new logical index goes: its family, and whether it must have a pool of one.
 
 A family is what may share one physical index: in ``shared`` the logical name with the hash of the explicit mapping and settings,
-in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are its physical
-indices; new entries go to the newest open one.
+in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are
+its physical indices; new entries go to the newest open one.
 
 A pool of one has the same bindings and ids, and nobody else inside. The reasons are a closed list, ``REASONS``.
 """
@@ -27,8 +27,14 @@ REASONS = {
     "mode": "an index mode other than standard",
     "root parameters": "mapping parameters that apply to the whole physical index",
 }
-ROOT = ("dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats", "dynamic", "properties", "_meta", "runtime")
-# Root parameters that the proxy applies to each logical index by itself; any other belongs to the physical index.
+# Root parameters that belong to each logical index: the proxy applies them in ``shared``, an object has them in ``per-tenant``.
+# Any other is a parameter of the whole physical index.
+ROOT = {
+    "shared": {
+        "dynamic", "properties", "_meta", "dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats",
+    },
+    "per-tenant": {"dynamic", "properties", "_meta"},
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,7 +65,7 @@ def reason_for_one(plan: Plan) -> str | None:
             return "sorting"
         if name == "mode" and value != "standard":
             return "mode"
-    if any(key not in ROOT for key in plan.mapping):
+    if plan.mapping.keys() - ROOT[plan.layout]:
         return "root parameters"
     return None
 
@@ -73,8 +79,15 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
 
 
 def new_pool(plan: Plan, of: str) -> Pool:
-    """A family without generations. ``per-tenant`` objects bring their own mapping, so the pool has none."""
-    return Pool(of, plan.mapping if plan.layout == "shared" else {}, plan.settings)
+    """A family without generations. In ``per-tenant`` fields and ``dynamic`` are the objects', see object_mapping."""
+    own = ROOT["per-tenant"] if plan.layout == "per-tenant" else set()
+    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.settings)
+
+
+def object_mapping(mapping: dict[str, Any], number: int) -> dict[str, Any]:
+    """The properties that a ``per-tenant`` pool gets with a new entry: its object, whose ``dynamic`` is the index's own."""
+    definition = {"type": "object", "dynamic": mapping.get("dynamic", True), "properties": mapping.get("properties", {})}
+    return {names.object_name(number): definition}
 
 
 def open_generation(pool: Pool) -> Generation:
@@ -88,10 +101,13 @@ def open_generation(pool: Pool) -> Generation:
 
 
 def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
-    """The physical index of a generation. In ``shared`` the node adds no field by itself; in ``per-tenant`` each object decides."""
-    root = {key: value for key, value in pool.mapping.items() if key not in ROOT}
-    mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict" if layout == "shared" else True}
+    """The physical index of a generation. Its root takes no field by itself: in ``shared`` the proxy adds them, in ``per-tenant``
+    they are in the objects."""
+    root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout]}
+    mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict"}
     if layout == "shared":
+        if str(pool.mapping.get("dynamic")).lower() == "false":
+            mappings["dynamic"] = False  # what is unknown stays in the document, unmapped
         mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
     settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
     settings.setdefault("index.number_of_shards", 1)

@@ -7,9 +7,9 @@
     sight.holds()                                  rule A, from memory: True: deliver. False: Need(sight.confirm()), then
     sight.changed                                  False: deliver; True: a read is sent again (sight.again()), a write gets a 503
 
-Memory is enough while the lease is held, for names that are known and have no change pending; for patterns only while alone, because
-an index created elsewhere is not yet in memory. A look is a realtime get for this exchange alone: sharing one that began before the
-exchange would miss what was acknowledged in between.
+Memory is enough while the lease is held, for names that are known and have no change pending; for patterns only while alone,
+because an index created elsewhere is not yet in memory. A look is a realtime get for this exchange alone: sharing one that
+began before the exchange would miss what was acknowledged in between.
 
 What an exchange rests on is the *footprint* of each name it used: number, physical index and state, and for an alias its targets.
 A change that is only pending has not changed it yet: whoever makes it waits for us (rule T).
@@ -21,10 +21,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from esproxy.catalogue import names
-from esproxy.catalogue.change import read_directory
+from esproxy.catalogue.change import keep, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CREATING, OPEN, Alias, Directory, Entry
+from esproxy.catalogue.documents import CREATING, OPEN, Alias, Directory, Entry, Index
 from esproxy.catalogue.store import Steps
+from esproxy.errors import Failed
 from esproxy.exchange import GO, Go
 
 AGAIN = 3  # how often a read is sent again before it fails
@@ -33,13 +34,14 @@ Footprint = tuple[Any, ...]
 
 
 class Sight:
-    __slots__ = ("catalogue", "tenant", "directory", "fresh", "used", "changed", "sent_again")
+    __slots__ = ("catalogue", "changed", "directory", "fresh", "indices", "sent_again", "tenant", "used")
 
     def __init__(self, catalogue: Catalogue, tenant: str) -> None:
         self.catalogue = catalogue
         self.tenant = tenant
         self.directory: Directory | None = None
         self.fresh = False  # the directory was read for this exchange
+        self.indices: dict[int, Index] = {}
         self.used: dict[str, Footprint] = {}
         self.changed = False
         self.sent_again = 0
@@ -73,6 +75,21 @@ class Sight:
         assert self.directory is not None
         for name in resolved:
             self.used[name] = footprint(self.directory, name)
+
+    def index(self, entry: Entry) -> Index | None:
+        """Mapping, settings and fields of an entry, from memory; None: Need(sight.look_index(entry)). Fields are only ever added
+        under one number, so an older version can lack one (a miss, which adds or finds it) but never be wrong about one."""
+        stored = self.catalogue.cache.get(names.index_id(self.tenant, entry.n))
+        return stored.doc if stored is not None else self.indices.get(entry.n)
+
+    def look_index(self, entry: Entry) -> Steps[Go]:
+        cat = self.catalogue
+        mark = cat.cache.mark
+        stored = yield from cat.store.get(Index, names.index_id(self.tenant, entry.n))
+        if stored is None:
+            raise Failed("an index changed while a request needed it")
+        self.indices[entry.n] = keep(cat, stored, mark).doc
+        return GO
 
     # --- when the answer comes -------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """The upstream calls of the catalogue, as generators: ``answer = yield Call(...)`` made readable.
 
-Reads of single documents are realtime gets; changes are compare-and-set (``if_seq_no`` and ``if_primary_term``, or ``_create``); what
-is found by search is only as new as the last refresh, so ``refresh`` is a call of its own and fails unless every copy took part.
-A call whose outcome is not known (no answer, a 5xx, a 429) raises Failed; ``Conflict`` is a compare-and-set that lost. CAS bodies
-carry uuids (see change), so the engine may repeat any of these calls.
+Reads of single documents are realtime gets; changes are compare-and-set (``if_seq_no`` and ``if_primary_term``, or
+``_create``); what is found by search is only as new as the last refresh, so ``refresh`` is a call of its own and fails
+unless every copy took part. A call whose outcome is not known (no answer, a 5xx, a 429) raises Failed; ``Conflict`` is a
+compare-and-set that lost. CAS bodies carry uuids (see change), so the engine may repeat any of these calls.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ class Store:
         return [row["index"] for row in parsed(answer, 200)]
 
     def put_mapping(self, name: str, properties: dict[str, Any]) -> Steps[None]:
-        """Add fields; what the node refuses is a Refusal. A node merges some changes of a known field silently (``ignore_above``),
-        so nothing is put that the pool's Claims do not hold in the same form."""
+        """Add fields; what the node refuses is a Refusal. A node merges some changes of a known field silently
+        (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""
         answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps({"properties": properties}))
         if answer.status == 400:
             error = _error(answer)

@@ -30,7 +30,9 @@ HEADER = "x-tenant"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="make the tour, compare, and end with a status")
-    parser.add_argument("--engine", help="which engine to start: es9, es8, os3, os2 (default: the newest OpenSearch your JDK runs)")
+    parser.add_argument(
+        "--engine", help="which engine to start: es9, es8, os3, os2 (default: the newest OpenSearch your JDK runs)"
+    )
     parser.add_argument("--upstream", metavar="URL", help="use this cluster instead of starting a node")
     parser.add_argument("--port", type=int, default=0, help="port of the proxy (default: any free one)")
 
@@ -57,7 +59,9 @@ def _node(engine: str | None) -> Iterator[str]:
     engine = engine or default_engine()
     missing = missing_tools(engine)
     if missing:
-        raise EmbeddedError("\n  ".join(["to start a node this machine still needs:", *(f"{what}: {how}" for what, how in missing)]))
+        raise EmbeddedError(
+            "\n  ".join(["to start a node this machine still needs:", *(f"{what}: {how}" for what, how in missing)])
+        )
     with EmbeddedCluster(engine=engine, on_progress=ProgressPrinter()) as cluster:
         print(f"{cluster.title} is up at {cluster.url}")
         yield cluster.url
@@ -118,7 +122,9 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             with httpx.Client(base_url=proxy, headers={HEADER: tenant}, timeout=60) as client:
                 answers[tenant] = play(client, index, word)
                 _show(client, layout, tenant, index)
-        print(f"What is stored, seen on the node:\n{_indent(bare.get(f'/_cat/indices/*{index}?v&h=index,docs.count&s=index').text)}")
+        print(
+            f"What is stored, seen on the node:\n{_indent(bare.get(f'/_cat/indices/*{index}?v&h=index,docs.count&s=index').text)}"
+        )
         for layout, tenant, word in _tenants():
             try:
                 direct = play(bare, index, word)
@@ -156,7 +162,10 @@ def _serve_on(proxy: str) -> None:
     for tenant in tenants[:2]:
         print(f"  curl -s -H '{HEADER}: {tenant}' '{proxy}/_cat/indices?v'")
         print(f"  curl -s -H '{HEADER}: {tenant}' '{proxy}/books/_search?pretty&q=title:the'")
-    print(f"  curl -s -H '{HEADER}: {tenants[0]}' -H 'content-type: application/json' -XPUT '{proxy}/mine/_doc/1' -d '{{\"hello\": 1}}'")
+    print(
+        f"  curl -s -H '{HEADER}: {tenants[0]}' -H 'content-type: application/json'"
+        f" -XPUT '{proxy}/mine/_doc/1' -d '{{\"hello\": 1}}'"
+    )
     signal.pause()
 
 

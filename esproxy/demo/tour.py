@@ -1,7 +1,8 @@
 """The tour: calls that a tenant makes, as data, and what it means for two answers to be the same.
 
 Every tenant takes the same tour with the same index name and the same document ids; only the words in the documents differ.
-The bare node takes it too, with the words of the tenant it is compared with. Answers must be equal but for what no two runs share.
+The bare node takes it too, with the words of the tenant it is compared with. Answers must be equal but for what no two runs
+share.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import httpx
 import orjson
 
 # Values that differ between any two runs on any node: times, and identifiers that a node draws at random.
-VOLATILE = frozenset({"took", "cluster_uuid", "uuid", "index_uuid", "creation_date", "store.size", "pri.store.size", "dataset.size"})
+VOLATILE = frozenset(
+    {"took", "cluster_uuid", "uuid", "index_uuid", "creation_date", "store.size", "pri.store.size", "dataset.size"}
+)
 UUID = re.compile(r"/[A-Za-z0-9_-]{22}\]")  # as errors quote an index: [name/uuid]
 NDJSON = {"content-type": "application/x-ndjson"}
 
@@ -61,7 +64,8 @@ TOUR = (
         },
     }),
     Step("count", "GET", "/{i}/_count?q=title:{w}"),
-    Step("a lookup through the index", "POST", "/{i}/_search", {"query": {"terms": {"tag": {"index": "{i}", "id": "3", "path": "tag"}}}}),
+    Step("a lookup through the index", "POST", "/{i}/_search",
+         {"query": {"terms": {"tag": {"index": "{i}", "id": "3", "path": "tag"}}}}),
     Step("update with a script", "POST", "/{i}/_update/1?refresh=true", {
         "script": {"source": "ctx._source.year += params.by", "params": {"by": 1}},
     }),
@@ -69,7 +73,8 @@ TOUR = (
     Step("the index", "GET", "/{i}"),
     Step("all indices", "GET", "/_cat/indices/{i}?v"),
     Step("an index that is not there", "GET", "/{i}-nope/_search"),
-    Step("a query that there is not", "POST", "/{i}/_search", {"query": {"match": {"title": {"query": "x", "operator": "maybe"}}}}),
+    Step("a query that there is not", "POST", "/{i}/_search",
+         {"query": {"match": {"title": {"query": "x", "operator": "maybe"}}}}),
     Step("delete a document", "DELETE", "/{i}/_doc/2?refresh=true"),
     Step("what is left", "GET", "/{i}/_search?sort=year"),
 )  # fmt: skip

@@ -94,6 +94,23 @@ def helper(length: int) -> str:
     return f"String {HELPER}(def i){{return {body}}} "
 
 
+def restored(text: str, length: int) -> str:
+    """Text that quotes a script of ours, as errors do, with what was put in for ``_index`` taken out again. ``length`` of the
+    prefix."""
+    text = text.replace(helper(length), "")
+    call = f"{HELPER}("
+    at = text.find(call)
+    while at != -1:
+        depth, end = 1, at + len(call)
+        while end < len(text) and depth:
+            depth += (text[end] == "(") - (text[end] == ")")
+            end += 1
+        inside = text[at + len(call) : end - 1] if not depth else text[at + len(call) :]
+        text = text[:at] + inside + text[end:]
+        at = text.find(call)
+    return text
+
+
 def rename_path(edits: Edits, ref: Reference, new: str) -> None:
     old = ref.value or ""
     if new == old:

@@ -2,7 +2,8 @@
 
 The widths of a text table depend on the names in it, so the node's own drawing cannot be kept. A node pads each column
 to its widest cell (the header counts when shown) and aligns to the right unless the column says otherwise; the columns that
-stand left are listed here, with their aliases, since no answer tells (read off Elasticsearch 8.19/9.4 and OpenSearch 2.19/3.8 with ``h=*``).
+stand left are listed here, with their aliases, since no answer tells (read off Elasticsearch 8.19/9.4 and OpenSearch 2.19/3.8
+with ``h=*``).
 """
 
 from __future__ import annotations

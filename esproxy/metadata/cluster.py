@@ -2,7 +2,8 @@
 
 A tenant's cluster has the real one's name and version, so that clients find what they expect, and a uuid of its own, so that
 two tenants cannot find out that they share. Health is asked for the tenant's indices only; what the node says there about the
-whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the share is counted anew.
+whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the
+share is counted anew.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any
     if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:
         active = all_indices["active_shards"]
         total = active + all_indices["initializing_shards"] + all_indices["unassigned_shards"]
-        percent = 100.0 * active / total if total else 100.0
+        percent = active / total * 100 if total else 100.0
         answer["active_shards_percent_as_number"] = percent
         if "active_shards_percent" in answer:
             answer["active_shards_percent"] = f"{percent:.1f}%"

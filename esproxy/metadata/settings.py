@@ -2,8 +2,8 @@
 
 Settings come dotted or nested, with or without ``index.`` in front, and mixtures of these; so a settings object is walked
 as a tree and each leaf judged by its whole dotted name. The list is an allow-list by prefix. What is missing from
-it reaches outside the tenant (allocation to nodes, remote stores, files of a node) or is not a setting: both are answered as a node
-answers an unknown setting. Names of pipelines in values get the tenant's prefix.
+it reaches outside the tenant (allocation to nodes, remote stores, files of a node) or is not a setting: both are answered as a
+node answers an unknown setting. Names of pipelines in values get the tenant's prefix.
 """
 
 from __future__ import annotations

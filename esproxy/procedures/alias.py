@@ -2,8 +2,8 @@
 
     CAS then · wait (T) · CAS now · acknowledge
 
-A name that is new as an alias is an addition, looked up before a 404 like any unknown name, and needs no second phase; but in one request
-with a change of a known alias it waits with it.
+A name that is new as an alias is an addition, looked up before a 404 like any unknown name, and needs no second phase; but
+in one request with a change of a known alias it waits with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change_directory, followed, present, read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Alias, Directory, Targets

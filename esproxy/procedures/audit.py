@@ -1,11 +1,12 @@
 """Find what no directory knows, and remove it.
 
-Three things can be left behind: documents of a number whose tombstone is gone (a write that landed after both passes of its sweep),
-index documents whose creator died before its intention, and physical indices that a creator made after its pool was dropped or that a late write
-made anew.
+Three things can be left behind: documents of a number whose tombstone is gone (a write that landed after both passes of its
+sweep), index documents whose creator died before its intention, and physical indices that a creator made after its pool was
+dropped or that a late write made anew.
 
-A number that its directory does not hold, although it has given out higher ones, is dead for good: an entry is in the directory before
-anything is written under it, and numbers never come back. One that is not yet given out is nobody's to judge, and is reported.
+A number that its directory does not hold, although it has given out higher ones, is dead for good: an entry is in the
+directory before anything is written under it, and numbers never come back. One that is not yet given out is nobody's to
+judge, and is reported.
 """
 
 from __future__ import annotations

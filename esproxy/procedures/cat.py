@@ -1,8 +1,9 @@
 """Cat tables for a tenant: the node's rows as JSON, restored, and drawn as the client wants them.
 
-``_cat/indices`` is one call more when there is no row and the client wants the header: then the node's own drawing of the empty table is it.
-``_cat/health`` has no form for some indices only; its row is taken as this version draws it, and what it says of the whole cluster is
-replaced by what ``_cluster/health`` says of the tenant's indices.
+``_cat/indices`` is one call more when there is no row and the client wants the header: then the node's own drawing of the empty
+table is it.
+``_cat/health`` has no form for some indices only; its row is taken as this version draws it, and what it says of the whole
+cluster is replaced by what ``_cluster/health`` says of the tenant's indices.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Create a logical index in a pool.
 
-    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index · CAS open · acknowledge
+    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index and object · CAS open ·
+    acknowledge
 
 The index document comes first, so that whoever finds the intention can finish it. The pool is read after the intention: whoever
 drops a pool seals it first and then looks for intentions, so one of the two sees the other. The first write to an unknown
-index runs the same with ``explicit=False``, as a Need with the key ``("create", tenant, name)``, and finds it made already when others were faster.
+index runs the same as first_write, a Need with the key ``("create", tenant, name)``, and is content when others were faster.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry
 from esproxy.catalogue.fields import first_fields, flatten, physical_path
 from esproxy.catalogue.store import Conflict, Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
-from esproxy.exchange import Wait
+from esproxy.exchange import GO, Go, Wait
 
 ATTEMPTS = 50
 
@@ -52,6 +53,12 @@ def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: b
             yield from present(cat)
             return opened
     raise Failed(f"[{name}] could not be created: others change it all the time")
+
+
+def first_write(cat: Catalogue, tenant: str, name: str, plan: pools.Plan) -> Steps[Go]:
+    """For a write that met no such index: when it ends, the exchange looks again."""
+    yield from create(cat, tenant, name, plan, explicit=False)
+    return GO
 
 
 def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[Entry | None]:
@@ -129,6 +136,8 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             except Conflict:
                 pass  # made by whoever makes the same pool with us
         yield from cat.store.create_index(physical, pools.body(stored.doc, meta.layout, cat.caps))
+    if meta.layout == "per-tenant":
+        yield from cat.store.put_mapping(physical, pools.object_mapping(meta.mapping, meta.n))
     return physical
 
 
@@ -150,5 +159,5 @@ def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None
 
 
 def _exists(name: str) -> Refusal:
-    extra = {"index_uuid": "_na_", "index": name}
-    return Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", **extra)
+    reason = f"index [{name}] already exists"
+    return Refusal(reason, type="resource_already_exists_exception", index_uuid="_na_", index=name)

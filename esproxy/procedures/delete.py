@@ -2,8 +2,8 @@
 
     CAS then=gone · wait (T) · CAS entry → tombstone · acknowledge
 
-From the second compare-and-set on the number is dead: nothing resolves to it any more, so its documents are invisible at once, and a new
-index of that name gets the next number. The documents are swept later (sweep).
+From the second compare-and-set on the number is dead: nothing resolves to it any more, so its documents are invisible at
+once, and a new index of that name gets the next number. The documents are swept later (sweep).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def delete(cat: Catalogue, tenant: str, wanted: list[str]) -> Steps[list[int]]:
         if all(directory.indices[name].then == GONE for name in wanted):
             raise NoChange
         for name in wanted:
-            directory.indices[name] = replace(directory.indices[name], then=GONE, by=cat.uuid)
+            directory.indices[name] = replace(directory.indices[name], then=GONE, by=cat.uuid, batch=None)
 
     yield from two_phase(cat, tenant, intend, lambda directory: retire(numbers)(directory))
     return list(numbers.values())

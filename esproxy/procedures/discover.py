@@ -1,7 +1,7 @@
 """Find out what a cluster runs: the first thing asked of it.
 
-``GET /`` tells engine, version and uuid. OpenSearch names itself in ``version.distribution``; Elasticsearch answers with its product
-header. Anything else is refused: rule tables exist for these two only.
+``GET /`` tells engine, version and uuid. OpenSearch names itself in ``version.distribution``; Elasticsearch answers with its
+product header. Anything else is refused: rule tables exist for these two only.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     CAS sealed · wait a lease · refresh · search for entries that name it · CAS without it · delete the physical index
 
 A creator reads the pool after its intention is written. So either it sees the seal, or the search sees its intention: an entry
-that is being created names the family, one that is open names the physical index. A family's last generation is kept while it takes entries.
+that is being created names the family, one that is open names the physical index. A family's last generation is kept while
+it takes entries.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def seal(cat: Catalogue, family: str, physical: str) -> Steps[None]:
 
 
 def drop_drained(cat: Catalogue, family: str, empty: bool = False) -> Steps[list[str]]:
-    """Drop the sealed generations that no directory names; with ``empty`` the open one too. Returns the dropped physical names."""
+    """Drop the sealed generations that no directory names; with ``empty`` the open one too. Returns the dropped physical
+    names."""
     if empty:
         stored = yield from cat.store.get(Pool, names.pool_id(family))
         newest = stored.doc.newest_open() if stored is not None else None

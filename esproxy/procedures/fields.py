@@ -2,9 +2,10 @@
 
     GET index document · CAS claims of the pool · put mapping · CAS index document · go on
 
-The claims come first because the node merges some differences silently (``ignore_above`` of a keyword, say): what two tenants put must be
-decided before either puts it. The index document comes last, so that it never promises a field that the pool does not have. Which
-of two writers decides a field's type is the compare-and-set of the index document; what the other one claimed stays unused in the pool.
+The claims come first because the node merges some differences silently (``ignore_above`` of a keyword, say): what two
+tenants put must be decided before either puts it. The index document comes last, so that it never promises a field that the
+pool does not have. Which of two writers decides a field's type is the compare-and-set of the index document; what the other
+one claimed stays unused in the pool.
 
 A claim is never taken back, not even when the node refuses the definition: others may rest on it already.
 What type a value has is not decided here: ``wanted`` holds definitions, made by the type table or by the client's own mapping.
@@ -18,7 +19,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
-from esproxy.catalogue.fields import nest, place
+from esproxy.catalogue.fields import for_node, nest, place
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
 
@@ -49,7 +50,7 @@ def add_fields(
 
     if (yield from change(cat, Claims, names.claims_id(physical), claim)) is None:
         raise Failed("a pool has no record of its fields")
-    yield from cat.store.put_mapping(physical, nest(_with_parents(placed, stored.doc.fields)))
+    yield from cat.store.put_mapping(physical, nest(for_node(_with_parents(placed, stored.doc.fields))))
 
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}

@@ -5,10 +5,9 @@ Nothing depends on who finishes. An intention counts as left when its member is 
 
 from __future__ import annotations
 
-from esproxy.catalogue import names
 from esproxy.catalogue.change import change_directory, followed, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, CREATING, GONE, Directory
+from esproxy.catalogue.documents import CLOSED, CREATING, GONE
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.procedures.alias import finish_aliases
@@ -28,11 +27,13 @@ def finish(cat: Catalogue, tenant: str) -> Steps[None]:
                 yield from finish_creating(cat, tenant, name, entry.n)
             except Refusal:
                 pass  # the node refuses this index; the intention was withdrawn, and its creator is told so or is gone
-    left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then))]
+    left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then, e.batch))]
     if left:
         yield from followed(cat, stored.seq_no)
-        for then, effect in ((GONE, retire), (CLOSED, shut)):
-            numbers = {name: e.n for name, e in left if e.then == then}
-            if numbers:
-                yield from change_directory(cat, tenant, effect(numbers))
+        gone = {name: e.n for name, e in left if e.then == GONE}
+        if gone:
+            yield from change_directory(cat, tenant, retire(gone))
+        closing = {e.batch for _, e in left if e.then == CLOSED}
+        if closing:
+            yield from change_directory(cat, tenant, shut(closing))
     yield from finish_aliases(cat, tenant)

@@ -2,17 +2,20 @@
 
 The order inside a poll is what makes the lease true:
 
-    start the clock · read the global checkpoint · refresh · search beyond what was followed · replace · renew the member document · lease
+    start the clock · read the global checkpoint · refresh · search beyond what was followed · replace · renew the member
+    document · lease
 
-A change acknowledged before ``start`` is in the refreshed searcher, whatever the checkpoint says, and its number is beyond the last
-one followed, because that was a checkpoint: everything up to it was there to be found by the search that followed it. What is
-found above the checkpoint is replaced too, and found again next time. Without the refresh, a change below the checkpoint may not yet be
-findable and is skipped for good.
+A change acknowledged before ``start`` is in the refreshed searcher, whatever the checkpoint says, and its number is beyond
+the last one followed, because that was a checkpoint: everything up to it was there to be found by the search that followed
+it. What is found above the checkpoint is replaced too, and found again next time. Without the refresh, a change below the
+checkpoint may not yet be findable and is skipped for good.
 
 An idle poll is the first call and the renewal. Being taken for dead (our document is gone) is joining anew.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.change import list_members
@@ -30,7 +33,8 @@ CACHED = ("directory", "index")
 
 def join(cat: Catalogue) -> Steps[None]:
     """Become a member: the document first, so that others see it, then the first poll."""
-    yield from cat.store.create_index(cat.store.catalogue, {"settings": HIDDEN, "mappings": {"dynamic": False, "properties": SEARCHED}})
+    mappings = {"dynamic": False, "properties": SEARCHED}
+    yield from cat.store.create_index(cat.store.catalogue, {"settings": HIDDEN, "mappings": mappings})
     yield from cat.store.create_index(cat.store.members, {"settings": HIDDEN, "mappings": {"dynamic": False}})
     lease = yield from _agreed_lease(cat)
     cat.uuid = cat.new_id()
@@ -81,7 +85,7 @@ def _follow(cat: Catalogue, shard: Shard) -> Steps[None]:
         return
     yield from cat.store.refresh(cat.store.catalogue)
     hits = yield from cat.store.beyond(cache.followed)
-    changes = []
+    changes: list[Stored[Any]] = []
     for hit in hits:
         kind = hit["_id"].partition(":")[0]
         if kind in CACHED and hit["_id"] in cache.docs:
@@ -110,7 +114,7 @@ def _renew(cat: Catalogue) -> Steps[bool]:
 
 def _agreed_lease(cat: Catalogue) -> Steps[float]:
     try:
-        stored = yield from cat.store.create(names.LEASE, Lease(cat.times.lease))
+        return (yield from cat.store.create(names.LEASE, Lease(cat.times.lease))).doc.seconds
     except Conflict:
         stored = yield from cat.store.get(Lease, names.LEASE)
     if stored is None:

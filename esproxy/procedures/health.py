@@ -1,7 +1,8 @@
 """``_cluster/health`` for a tenant.
 
-On OpenSearch the share of active shards is the whole cluster's, whatever indices are asked for, unless they are green; a tenant's whole
-cluster is its indices. So when it matters, they are asked for in a second call. Elasticsearch counts those asked for.
+On OpenSearch the share of active shards is the whole cluster's, whatever indices are asked for, unless they are green; a
+tenant's whole cluster is its indices. So when it matters, they are asked for in a second call. Elasticsearch counts those asked
+for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def cluster_health(plan: Plan, target: bytes) -> Procedure:
     assert plan.endpoint.response is not None
     answer = orjson.loads(Walk(plan, plan.endpoint.response).feed(asked.body, True))
     whole = answer
-    if answer.get("status") != "green" and not plan.product and answer.get("active_shards"):
+    if answer.get("status") != "green" and not plan.product and asked.status == 200:
         every = b"/_cluster/health/" + plan.owner().names.everything({}).encode()
         told = yield Call(Send(plan.cluster.name, "GET", every, JSON, held=True))
         if told.status != 200:

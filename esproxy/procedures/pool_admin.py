@@ -169,6 +169,9 @@ def logical_mapping(target: Target, physical: dict[str, Any]) -> dict[str, Any]:
     there = flatten(physical.get("properties", {}))
     own = {path: there[field.physical] for path, field in target.index.fields.items() if field.physical in there}
     bare = {path: {k: v for k, v in d.items() if (k, v) != ("type", "object") or "." not in path} for path, d in own.items()}
+    for path, field in target.index.fields.items():
+        if path in bare and "dynamic" in field.type:
+            bare[path]["dynamic"] = str(field.type["dynamic"]).lower()  # which the node was not told
     for path, definition in bare.items():
         if definition.get("type") == "object":
             bare[path] = {k: v for k, v in definition.items() if k != "type"}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
 
 from esproxy.api.kinds import Mark
 from esproxy.catalogue.documents import Index
-from esproxy.catalogue.inference import new_fields, physical_document
+from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.pool_fields import physical_document
 from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, lookups, places, rewrite_places, walk
 from esproxy.tenancy.target import UNFILTERED, Target, shared_request
 
@@ -39,7 +41,10 @@ def physical(raw: bytes, index: Index, plan: Plan) -> tuple[bytes | None, dict[s
     if not raw.lstrip().startswith(b"{"):
         return raw, {}  # the node's to refuse
     version = str(plan.cluster.info["version"]["number"])
-    wanted = new_fields(orjson.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version)
+    settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
+    wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
+    if any(definition.get("runtime") for definition in wanted.values()):
+        raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
     if wanted:
         return None, wanted
     return physical_document(raw, index.fields), {}

@@ -1,9 +1,11 @@
 """Remove the documents of a retired number, and then its tombstone.
 
-    wait a lease · claim · refresh, delete by query, refresh, count = 0 · grace · once more · delete the index document · drop the tombstone
+    wait a lease · claim · refresh, delete by query, refresh, count = 0 · grace · once more · delete the index document ·
+    drop the tombstone
 
-The lease lets reads end that still believe the number. A write that was under way when its number died may land after the first pass has
-counted zero; the second pass takes it, and one that is later still is the audit's. A claim only saves work: a sweep done twice does no harm.
+The lease lets reads end that still believe the number. A write that was under way when its number died may land after the
+first pass has counted zero; the second pass takes it, and one that is later still is the audit's. A claim only saves work: a
+sweep done twice does no harm.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """Cursors (scroll ids, point in time ids) as sealed tokens.
 
 What a node hands out says which shards of which indices it reads, and works for whoever has it. A client gets a token instead:
-the node's id under authenticated encryption, bound to tenant, kind and cluster. A token of another tenant or kind, a raw id of a node or
-a changed byte does not open; nothing of it reaches a node (a made-up scroll id can take an Elasticsearch node down: it
+the node's id under authenticated encryption, bound to tenant, kind and cluster. A token of another tenant or kind, a raw id of
+a node or a changed byte does not open; nothing of it reaches a node (a made-up scroll id can take an Elasticsearch node down: it
 reads a length out of it and allocates that). The same token sent twice is legitimate. Expiry is the cluster's.
+
+The same id always gives the same token, as a client that compares them expects: the nonce is a keyed hash of what is sealed, so
+no two different texts meet under one nonce.
 
 Format: URL-safe base64 of nonce (12 bytes) and AES-256-GCM of the id; the bound data is authenticated, not carried. The first key
 seals, every key opens, so keys can be rotated; all processes in front of a cluster must have the same.
@@ -14,7 +17,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import os
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -28,12 +30,14 @@ class Sealer:
     def __init__(self, keys: list[str]) -> None:
         if not keys:
             raise ValueError("at least one key is needed to seal cursors")
+        self._nonce_key = hashlib.blake2b(keys[0].encode(), digest_size=32, person=b"esproxy nonce").digest()
         self._keys = [AESGCM(hashlib.blake2b(key.encode(), digest_size=32, person=b"esproxy cursor").digest()) for key in keys]
 
     def seal(self, cursor: str, *, tenant: str, kind: str, cluster: str) -> str:
         """The token for a node's cursor."""
-        nonce = os.urandom(NONCE)
-        sealed = self._keys[0].encrypt(nonce, cursor.encode(), _bound(tenant, kind, cluster))
+        bound = _bound(tenant, kind, cluster)
+        nonce = hashlib.blake2b(bound + b"\n" + cursor.encode(), key=self._nonce_key, digest_size=NONCE).digest()
+        sealed = self._keys[0].encrypt(nonce, cursor.encode(), bound)
         return base64.urlsafe_b64encode(nonce + sealed).decode()
 
     def open(self, token: str, *, tenant: str, kind: str, cluster: str) -> str | None:

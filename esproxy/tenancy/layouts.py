@@ -3,8 +3,8 @@
 A layout is nothing but these tables: the rule tables say where the kinds are, the core does what a binding says. One function
 per layout and direction returns a dict from kind to action, so that a test can switch any of them off.
 
-``dedicated``: names get the tenant's prefix and lose it on the way back. Ids, routing, fields, queries and documents are copied. A
-field value ``_index`` is watched for: buckets and sort values of an answer will then be physical names.
+``dedicated``: names get the tenant's prefix and lose it on the way back. Ids, routing, fields, queries and documents are
+copied. A field value ``_index`` is watched for: buckets and sort values of an answer will then be physical names.
 """
 
 from __future__ import annotations

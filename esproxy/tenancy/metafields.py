@@ -63,11 +63,14 @@ class MetaFields:
     def rewrite_inputs(self, body: dict[str, Any], prefix: str, lucene: Callable[[str, str], str]) -> dict[str, Any]:
         """The body with the values at such places made physical. ``lucene`` rewrites a query string with a default field. Raises
         Refusal where ``_index`` is one of several fields: one text cannot mean a logical and a physical name."""
-        for kind, query in _text_queries(body):
+        for holder, kind in list(_text_queries(body)):
+            query = holder[kind]
             fields = query.get("fields", [query.get("default_field")])
-            if [str(name).partition("^")[0] for name in ([fields] if isinstance(fields, str) else fields)] != [INDEX]:
-                raise Refusal(f"a [{kind}] query cannot have the field [_index] beside others here: ask for it in a query of its own")
-            if isinstance(query.get("query"), str):
+            fields = [fields] if isinstance(fields, str) else fields
+            others = [name for name in fields if str(name).partition("^")[0] != INDEX]
+            if others:
+                _apart(holder, kind, fields, others, prefix)
+            elif isinstance(query.get("query"), str):
                 query["query"] = lucene(query["query"], INDEX) if kind == "query_string" else prefix + query["query"]
         after = body.get("search_after")
         if isinstance(after, list):
@@ -83,8 +86,19 @@ class MetaFields:
         return tree
 
 
-def _text_queries(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every query over a list of fields that has ``_index`` in it."""
+def _apart(holder: dict[str, Any], kind: str, fields: list[str], others: list[str], prefix: str) -> None:
+    """A query over ``_index`` and other fields, taken apart: the best field counts, which is what ``best_fields`` means."""
+    query = holder[kind]
+    if kind != "multi_match" or query.get("type", "best_fields") != "best_fields" or not isinstance(query.get("query"), str):
+        raise Refusal(f"a [{kind}] query cannot have the field [_index] beside others here: ask for it in a query of its own")
+    boost = next(str(name).partition("^")[2] for name in fields if name not in others)
+    term = {"term": {INDEX: {"value": prefix + query["query"], "boost": float(boost or 1) * float(query.get("boost", 1))}}}
+    del holder[kind]
+    holder["dis_max"] = {"queries": [{kind: {**query, "fields": others}}, term], "tie_breaker": query.get("tie_breaker", 0.0)}
+
+
+def _text_queries(tree: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every query over a list of fields that has ``_index`` in it: what holds it, and its kind."""
     if isinstance(tree, list):
         for item in tree:
             yield from _text_queries(item)
@@ -93,7 +107,7 @@ def _text_queries(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             if key in TEXT_QUERIES and isinstance(value, dict):
                 fields = value.get("fields", value.get("default_field"))
                 if any(str(name).partition("^")[0] == INDEX for name in (fields if isinstance(fields, list) else [fields])):
-                    yield key, value
+                    yield tree, key
                     continue
             yield from _text_queries(value)
 
@@ -127,7 +141,9 @@ def _aggregation(definition: dict[str, Any]) -> Aggregation:
                     out.sources.append(name)
     multi = definition.get("multi_terms")
     if isinstance(multi, dict):
-        out.places = [i for i, term in enumerate(multi.get("terms") or []) if isinstance(term, dict) and term.get("field") == INDEX]
+        out.places = [
+            i for i, term in enumerate(multi.get("terms") or []) if isinstance(term, dict) and term.get("field") == INDEX
+        ]
     top = definition.get("top_hits")
     if isinstance(top, dict):
         out.sort = _sort_places(top.get("sort"))

@@ -31,7 +31,7 @@ class PrefixNames:
     """Names of one tenant under its prefix. ``spelled`` maps physical terms that were sent to what the client
     wrote; an exchange has its own copy of nothing but that dict."""
 
-    __slots__ = ("prefix", "nothing")
+    __slots__ = ("nothing", "prefix")
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -47,6 +47,9 @@ class PrefixNames:
             raise invalid_index_name(name, "must not be empty")
         if creatable and name in (".", ".."):
             raise invalid_index_name(name, "must not be '.' or '..'")
+        if name == "_all" and product and not creatable:
+            words = "unable to return a single index as the index and options provided got resolved to multiple indices"
+            raise Refusal(words)
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
         if creatable and ":" in name:

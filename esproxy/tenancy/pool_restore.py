@@ -17,6 +17,7 @@ from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.request import Plan
 from esproxy.tenancy.fieldnames import logical
+from esproxy.tenancy.pool_fields import logical_document
 from esproxy.tenancy.target import Target, shared_answer
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
@@ -35,7 +36,7 @@ class PoolAnswer:
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
-            return logical_document(raw) if b"~" in raw else raw
+            return logical_document(raw)
         value = orjson.loads(raw)
         if not isinstance(value, str):
             if kind in NAMES and value is not None:
@@ -84,19 +85,6 @@ class PoolAnswer:
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
         return text
-
-
-def logical_document(raw: bytes) -> bytes:
-    """A document with its fields' logical names."""
-    return orjson.dumps(_logical(orjson.loads(raw)))
-
-
-def _logical(tree: object) -> object:
-    if isinstance(tree, dict):
-        return {logical(key): _logical(value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_logical(item) for item in tree]
-    return tree
 
 
 def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:

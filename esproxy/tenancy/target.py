@@ -1,8 +1,8 @@
 """One logical index in a pool, as requests use it, and what the layout ``shared`` does at each kind.
 
-The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its ``_id``. Both are
-metadata that no document, update or script can change, so isolation rests on them alone (ARCHITECTURE section 5): a term on
-``_routing`` filters every query root, and every id that comes back is checked for its scope before the scope is taken off.
+The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its
+``_id``. Both are metadata that no document, update or script can change, so isolation rests on them alone: a term on ``_routing``
+filters every query root, and every id that comes back is checked for its scope before the scope is taken off.
 
 Two targets of a request never lie in one physical index: a pool's name holds the logical name, which a tenant has once.
 """

@@ -10,7 +10,20 @@ from __future__ import annotations
 
 NAME_CHARS = frozenset(",abcdefghijklmnopqrstuvwxyz0123456789_.-*~+<>{}/|!@$%&()=;ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 BEFORE_NAME = frozenset(" [\"'(,-</=:{")
-CONTEXTS = ("index [", "indices [", "alias [", "aliases [", "index_or_alias [", "data stream [", "index name [", "pipeline [", "pipeline with id [", "associated with it [", "is [true] and [", "find script [")
+CONTEXTS = (
+    "index [",
+    "indices [",
+    "alias [",
+    "aliases [",
+    "index_or_alias [",
+    "data stream [",
+    "index name [",
+    "pipeline [",
+    "pipeline with id [",
+    "associated with it [",
+    "is [true] and [",
+    "find script [",
+)
 
 
 def restore_text(text: str, prefix: str, spelled: dict[str, str]) -> str:

@@ -27,15 +27,15 @@ only when the token changes. The action line is then walked twice: once to find 
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.string cimport memchr, memcmp
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, strlen
 
 from esproxy._lex cimport space_end
 from esproxy._memory cimport (
     ACTION, EMPTY, FAIL, NO_MEMORY, NO_NEWLINE, OK, RAISED, STOP, TOO_LARGE, Walker, edit, fail, forget, restart,
 )
 from esproxy._pass cimport Body, failure
-from esproxy._table cimport Bindings, Slot, Table
+from esproxy._table cimport Bindings, Names, Slot, Table, find
 from esproxy._walk cimport walk
 
 from types import SimpleNamespace
@@ -50,8 +50,16 @@ cdef enum Verb:
     NO_VERB = 4
 
 VERBS = ("index", "create", "update", "delete")
+cdef const char* NAMES[4]
+NAMES[:] = [b"index", b"create", b"update", b"delete"]
 cdef const uint8_t* POISON = b"{"
 cdef Bindings PEEK = Bindings({Kind.INDEX: SimpleNamespace(op=Op.STOP, a=b"", b=b"", absent=b"")})
+
+
+cdef int state_of(Table table, int number) except -1:
+    if not 0 <= number < table.size:
+        raise ValueError(f"there is no state {number}")
+    return number
 
 
 cdef class BulkPass(Body):
@@ -63,7 +71,7 @@ cdef class BulkPass(Body):
     cdef int doc_state
     cdef int now_doc_state  # of the record under way
     cdef size_t max_record
-    cdef uint8_t verbs[64]  # by a key's place in the action state
+    cdef uint8_t verbs[4]  # by a key's place in the action state
     cdef int verb  # of the record under way; NO_VERB: an action line is next
     cdef size_t line_at  # where the line under way begins in the window
     cdef size_t scanned  # how far the search for its end has come
@@ -73,33 +81,33 @@ cdef class BulkPass(Body):
     cdef uint64_t counts[4]
     cdef readonly uint64_t records  # that have left
     cdef readonly uint64_t line  # lines that have ended, the one at fault included
-    cdef readonly list broken  # (number of the record, BodyError) of documents that are not let through
+    cdef list faults
 
     def __cinit__(self, Table table not None, int action_state, int update_state, doc_state, Bindings bindings not None,
                   resolver=None, *, int max_depth=100, size_t max_record=100 << 20, target=None):
-        cdef size_t i
-        cdef const Slot* slot
         self.take(table, bindings, resolver, action_state, max_depth)
-        for state in (update_state, 0 if doc_state is None else doc_state):
-            if not 0 <= state < table.size:
-                raise ValueError(f"there is no state {state}")
         self.action_state = action_state
-        self.update_state = update_state
-        self.doc_state = self.now_doc_state = -1 if doc_state is None else doc_state
+        self.update_state = state_of(table, update_state)
+        self.doc_state = self.now_doc_state = -1 if doc_state is None else state_of(table, doc_state)
         self.max_record = max_record
         self.verb = NO_VERB
         self.target = target
         self.now_bindings = bindings
-        self.broken = []
-        for i in range(64):
-            self.verbs[i] = NO_VERB
-        for i in range(<size_t>table.states[action_state].keys.mask + 1):
-            slot = &table.states[action_state].keys.slots[i]
-            if slot.target >= 0 and slot.index < 64:
-                name = (<const char*>slot.name)[:slot.size].decode()
-                if name not in VERBS:
-                    raise ValueError(f"state {action_state} has a key that is no bulk action: {name}")
-                self.verbs[slot.index] = VERBS.index(name)
+        self.find_verbs(&table.states[action_state].keys)
+
+    cdef int find_verbs(self, const Names* keys) except -1:
+        """Note the place of each action among the keys of the action state, which may have no others."""
+        cdef uint32_t found = 0
+        cdef int verb
+        cdef const Slot* slot
+        for verb in range(4):
+            slot = find(keys, <const uint8_t*>NAMES[verb], strlen(NAMES[verb]))
+            if slot != NULL:
+                found += 1
+                self.verbs[slot.index] = verb
+        if found != keys.size:
+            raise ValueError("the action state has a key that is no bulk action")
+        return 0
 
     def feed(self, bytes data not None, bint last):
         """Read on; returns whole records, rewritten. After a failure or a miss there are none."""
@@ -208,7 +216,9 @@ cdef class BulkPass(Body):
             if w.status != OK:
                 if w.status == NO_MEMORY:
                     raise MemoryError
-                self.broken.append((self.records, failure(w, self.table)))
+                if self.faults is None:
+                    self.faults = []
+                self.faults.append((self.records, failure(w, self.table)))
                 forget(w)
                 w.hold = w.drop = NULL
                 w.status = OK
@@ -270,6 +280,11 @@ cdef class BulkPass(Body):
         self.now_bindings = bindings
         self.now_doc_state = -1 if doc_state is None else doc_state
         return 0
+
+    @property
+    def broken(self):
+        """(number of the record, BodyError) of each document that was not let through."""
+        return [] if self.faults is None else self.faults
 
     @property
     def ops(self):

@@ -73,9 +73,9 @@ cdef struct Frame:  # an open array or walked object
     uint32_t set_mask
     uint32_t first  # of its hashes in the walker's list, while they are few
     uint32_t others
-    bint array
-    bint written  # a member stands in the output
-    bint spared  # nothing has to be ensured
+    uint8_t array
+    uint8_t written  # a member stands in the output
+    uint8_t spared  # nothing has to be ensured
 
 cdef struct Edit:  # at `at`, `cut` bytes of the window give way to `put`
     const uint8_t* at

@@ -9,6 +9,7 @@ itself, when all of it may leave. A pass that has failed or missed has no output
 `error_class` and `statuses` are given by esproxy/core.py at import, because they are Python and stand above this module.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
@@ -37,6 +38,7 @@ def use(error, names):
     statuses = tuple(names)
 
 
+@cython.freelist(8)
 cdef class Body:
     """What passes have in common. Not to be made by itself."""
 

@@ -1,8 +1,9 @@
 """What is done at a kind; see _rules.pyx."""
 
 from libc.stdint cimport uint8_t, uint64_t
+from libc.stdlib cimport free
 
-from esproxy._memory cimport GO_ON, STOP, Frame, Walker
+from esproxy._memory cimport DEPTH, GO_ON, NO_MEMORY, STOP, Frame, Walker, fail, more_frames
 from esproxy._table cimport OP_DROP, Act, Slot, State, find
 
 cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags) noexcept nogil
@@ -11,11 +12,9 @@ cdef int edit_scalar(Walker* w, const Act* act, const uint8_t* start, const uint
 cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int open_array(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int no_value(Walker* w, const State* s, const uint8_t* p) noexcept nogil
-cdef int push(Walker* w, const State* state, bint array, const uint8_t* at) noexcept nogil
 cdef int fill(Walker* w, Frame* f, const uint8_t* p) noexcept nogil
 cdef void spare(Walker* w) noexcept nogil
 cdef int ensure(Walker* w, Frame* f, const uint8_t* p) noexcept nogil
-cdef void pop(Walker* w, Frame* f) noexcept nogil
 
 
 cdef inline int ask(Walker* w, const uint8_t* start, const uint8_t* end, int kind, int op) noexcept nogil:
@@ -33,7 +32,7 @@ cdef inline int know(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
     if flags == 0:
         slot = find(&f.state.keys, start + 1, quote - start - 1)
         if slot != NULL and slot.index < 64 and not f.seen >> slot.index & 1:
-            state = &w.states[slot.target]
+            state = slot.state
             if w.acts[state.kind].op != OP_DROP:
                 f.seen |= <uint64_t>1 << slot.index
                 f.written = True
@@ -42,3 +41,38 @@ cdef inline int know(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
                 w.hold = NULL
                 return GO_ON
     return know_slowly(w, f, start, quote, flags)
+
+
+cdef inline int push(Walker* w, const State* state, bint array, const uint8_t* at) noexcept nogil:
+    cdef Frame* f
+    if w.depth >= w.max_depth:
+        return fail(w, DEPTH, at)
+    if w.depth + 1 >= w.frames_room and not more_frames(w):
+        return fail(w, NO_MEMORY, at)
+    w.depth += 1
+    f = &w.frames[w.depth]
+    f.state = state
+    f.under = w.slot
+    f.wrap = NULL
+    f.seen = 0
+    f.dropped = 0
+    f.set = NULL
+    f.first = w.n_hashes
+    f.others = 0
+    f.array = array
+    f.written = False
+    f.spared = False
+    return GO_ON
+
+
+cdef inline void pop(Walker* w, Frame* f) noexcept nogil:
+    if f.set != NULL:
+        free(f.set)
+        f.set = NULL
+    w.n_hashes = f.first
+    w.slot = f.under
+    w.key = NULL
+    w.key_size = 0
+    w.depth -= 1
+    if w.depth == 0:
+        w.root_seen = f.seen

@@ -175,7 +175,7 @@ cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
             return fail(w, status, start)
     if slot != NULL:
         w.slot = slot
-        w.state = &w.states[slot.target]
+        w.state = slot.state
         if w.acts[w.state.kind].op == OP_DROP:
             if slot.index < 64:
                 f.dropped |= <uint64_t>1 << slot.index
@@ -217,7 +217,7 @@ cdef int untag(Walker* w, Frame* f, const Act* act, const uint8_t* start, const 
     slot = find(&f.state.tags, name, sharp - name)
     if slot == NULL:
         return GO_ON
-    w.state = &w.states[slot.target]
+    w.state = slot.state
     if act.op == OP_STRIP:
         return GO_ON if edit(w, name, sharp + 1 - name, NULL, 0) else fail(w, NO_MEMORY, start)
     if act.op == OP_COPY:
@@ -226,28 +226,6 @@ cdef int untag(Walker* w, Frame* f, const Act* act, const uint8_t* start, const 
 
 
 # --- containers ------------------------------------------------------------------------------------
-
-
-cdef int push(Walker* w, const State* state, bint array, const uint8_t* at) noexcept nogil:
-    cdef Frame* f
-    if w.depth >= w.max_depth:
-        return fail(w, DEPTH, at)
-    if w.depth + 1 >= w.frames_room and not more_frames(w):
-        return fail(w, NO_MEMORY, at)
-    w.depth += 1
-    f = &w.frames[w.depth]
-    f.state = state
-    f.under = w.slot
-    f.wrap = NULL
-    f.seen = 0
-    f.dropped = 0
-    f.set = NULL
-    f.first = w.n_hashes
-    f.others = 0
-    f.array = array
-    f.written = False
-    f.spared = False
-    return GO_ON
 
 
 cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil:
@@ -287,7 +265,7 @@ cdef int fill(Walker* w, Frame* f, const uint8_t* p) noexcept nogil:
     cdef const Act* act
     if f.under == NULL or not f.under.role & ENSURED:
         return GO_ON
-    act = &w.acts[w.states[f.under.target].kind]
+    act = &w.acts[f.under.state.kind]
     if act.absent_size == 0:
         return GO_ON
     return GO_ON if edit(w, p, 0, act.absent, act.absent_size) else fail(w, NO_MEMORY, p)
@@ -342,16 +320,3 @@ cdef int ensure(Walker* w, Frame* f, const uint8_t* p) noexcept nogil:
         missing >>= 1
         i += 1
     return GO_ON
-
-
-cdef void pop(Walker* w, Frame* f) noexcept nogil:
-    if f.set != NULL:
-        free(f.set)
-        f.set = NULL
-    w.n_hashes = f.first
-    w.slot = f.under
-    w.key = NULL
-    w.key_size = 0
-    w.depth -= 1
-    if w.depth == 0:
-        w.root_seen = f.seen

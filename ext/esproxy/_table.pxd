@@ -34,13 +34,15 @@ cdef enum:
 cdef enum:
     MARK_META_FIELD = 4
 
+cdef struct State
+
 cdef struct Slot:  # a name and where it leads; head, tail and size tell names of up to 16 bytes apart
     uint64_t head
     uint64_t tail
     const uint8_t* name
     uint32_t size
     uint32_t index  # place of the key in its state; ensured keys come first
-    int32_t target  # number of a state; -1: an empty slot
+    const State* state  # where it leads; NULL: an empty slot
     uint8_t role
 
 cdef enum Role:  # of a key in its object
@@ -50,6 +52,7 @@ cdef enum Role:  # of a key in its object
 cdef struct Names:  # open addressing, at most half full
     Slot* slots
     uint32_t mask
+    uint32_t size
 
 cdef struct Ensured:
     const uint8_t* text  # ,"name":
@@ -114,7 +117,7 @@ cdef inline const Slot* find(const Names* names, const uint8_t* name, size_t siz
     i = place(head, tail, size)
     while True:
         slot = &names.slots[i & names.mask]
-        if slot.target < 0:
+        if slot.state == NULL:
             return NULL
         if slot.head == head and slot.tail == tail and slot.size == size:
             if size <= 16 or memcmp(slot.name, name, size) == 0:

@@ -119,8 +119,7 @@ cdef class Table:
         if names.slots == NULL:
             raise MemoryError
         names.mask = room - 1
-        for i in range(room):
-            names.slots[i].target = -1
+        names.size = len(rows)
         for index, (name, target) in enumerate(rows):
             text = name.encode()
             self._texts.append(text)
@@ -129,7 +128,7 @@ cdef class Table:
                 raise ValueError(f"the key {name!r} comes twice")
             head, tail = _ends(text)
             i = place(head, tail, len(text))
-            while names.slots[i & names.mask].target >= 0:
+            while names.slots[i & names.mask].state != NULL:
                 i += 1
             slot = &names.slots[i & names.mask]
             slot.head = head
@@ -137,7 +136,7 @@ cdef class Table:
             slot.name = <const uint8_t*><char*>text
             slot.size = len(text)
             slot.index = index
-            slot.target = number
+            slot.state = &self.states[number]
             slot.role = roles.get(name, 0)
         return 0
 

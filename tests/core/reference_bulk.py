@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from esproxy.core import Status
+from esproxy.core import Action, Kind, Op, Status
 from tests.core.reference import Meaning, meaning, tree
 
+LOOK = {Kind.INDEX: Action(Op.STOP)}
 VERBS = ("index", "create", "update", "delete")
 
 
@@ -26,6 +27,8 @@ def bulk(
     body: bytes, states: list[dict], action: int, update: int, doc: int | None, actions: dict, resolver: Any, target: Any = None
 ) -> Bulk:
     """``target``: as BulkPass has it, with a dict of actions for bindings; its answer is asked for at every record."""
+    """``target``: as BulkPass has it, with a dict of actions for bindings, asked at every record. An action line is then
+    read twice, so that what is wrong with its index is found first."""
     out = Bulk()
     at, verb, bindings = 0, "", actions
 
@@ -47,8 +50,10 @@ def bulk(
             out.lines.append(line)
         elif not verb:
             if target is not None:
-                index = _index(line, states, action)
-                bindings, doc = target(index)
+                looked = meaning(line, states, action, LOOK, lambda kind, token: token)
+                if looked.status is not Status.OK:
+                    return fail(looked.status, at + looked.offset)
+                bindings, doc = target(looked.asked[0][1] if looked.asked else None)
             told = walk(line, action)
             if told.status is not Status.OK:
                 return fail(told.status, at + told.offset)
@@ -85,11 +90,3 @@ def bulk(
 def _keys(line: bytes) -> list[str]:
     value = tree(line)
     return [pair[0] for pair in value] if type(value).__name__ == "Object" else []
-
-
-def _index(line: bytes, states: list[dict], action: int) -> bytes | None:
-    """The raw token of the action's ``_index``."""
-    from esproxy.core import Action, Kind, Op
-
-    told = meaning(line, states, action, {Kind.INDEX: Action(Op.STOP)}, lambda kind, token: token)
-    return told.asked[0][1] if told.asked else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from esproxy.core import Action, Bindings, BulkPass, Kind, Op, Pass, Status
@@ -213,6 +213,7 @@ def test_bindings_of_a_target_live_until_their_edits_are_written():
 
 @settings(max_examples=100, deadline=None)
 @given(bulks)
+@example(b'{"update":{"_id":"\\ud83d","_index":"\\ud83d"}}\n{}\n')
 def test_bulk_with_targets_means_what_the_oracle_says(body):
     def actions(index):
         return (POOL_ACTIONS, DOC) if to_pool(index)[0] is POOL else (ACTIONS["dedicated"], None)

@@ -13,7 +13,7 @@ import pytest
 
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
 from tests.engines import CHOICE, progress_on_terminal, upstream_of
-from tests.integration.proxy import cluster, direct_runs, proxies  # noqa: F401  fixtures
+from tests.integration.proxy import all_scenarios, cluster, direct_runs, proxies  # noqa: F401  fixtures
 
 _HERE = Path(__file__).parent
 

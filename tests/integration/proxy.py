@@ -134,35 +134,33 @@ class Direct:
 @pytest.fixture(scope="session")
 def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
     """All scenarios that this session's tests need, played on the bare node."""
-    node = WireClient(node_url)
-    left = foreign_indices(node)
-    if left:
-        pytest.fail(f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False)
-    engine = engine_of(node)
     runs: dict[str, Run] = {}
     names: set[str] = set()
-    for scenario in wanted(request.session.items):
-        if scenario.runs_on(engine):
-            runs[scenario.name] = play(scenario, node, engine)
-            names |= {name for name in foreign_indices(node) if re.fullmatch(r"[a-z0-9-]{1,40}", name)}
-            clear(node)
-    node.close()
+    with closing(WireClient(node_url)) as node:
+        left = foreign_indices(node)
+        if left:
+            pytest.fail(f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False)
+        engine = engine_of(node)
+        for scenario in wanted(request.session.items):
+            if scenario.runs_on(engine):
+                runs[scenario.name] = play(scenario, node, engine)
+                names |= {name for name in foreign_indices(node) if re.fullmatch(r"[a-z0-9-]{1,40}", name)}
+                clear(node)
     return Direct(engine, runs, names)
 
 
 def wanted(items: list[pytest.Item]) -> list[Scenario]:
-    """Scenarios that the selected tests are about: all, unless every test names one."""
-    named = {item.callspec.params.get("scenario") for item in items if hasattr(item, "callspec") and "direct_runs" in _fixtures(item)}
-    whole = any("direct_runs" in _fixtures(item) and "scenario" not in getattr(item, "callspec", _NoSpec).params for item in items)
-    return list(SCENARIOS.values()) if whole else [one for one in SCENARIOS.values() if one.name in named]
+    """Scenarios that the selected tests are about: the one that a test names, and all if one asks for ``all_scenarios``."""
+    if any("all_scenarios" in getattr(item, "fixturenames", ()) for item in items):
+        return list(SCENARIOS.values())
+    named = {item.callspec.params.get("scenario") for item in items if hasattr(item, "callspec")}
+    return [scenario for scenario in SCENARIOS.values() if scenario.name in named]
 
 
-class _NoSpec:
-    params: dict[str, object] = {}
-
-
-def _fixtures(item: pytest.Item) -> list[str]:
-    return list(getattr(item, "fixturenames", []))
+@pytest.fixture(scope="session")
+def all_scenarios(direct_runs: Direct) -> Direct:
+    """The same, for tests about all of them."""
+    return direct_runs
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.proxy import SCENARIOS, SharedCluster
+from tests.integration.proxy import SCENARIOS, Direct, SharedCluster
 from tests.oracle.answer import Raw
 
 
@@ -37,8 +37,8 @@ def test_canary_in_a_header_is_found(cluster: SharedCluster) -> None:
     assert not cluster.neighbours.leaks(Raw(200, [("Location", "/books/_doc/1")], b"{}"))
 
 
-def test_neighbours_are_as_they_were(cluster: SharedCluster) -> None:
+def test_neighbours_are_as_they_were(cluster: SharedCluster, all_scenarios: Direct) -> None:
     """Last in this file: after all scenarios, the others' mappings, settings, aliases and documents are unchanged."""
-    for name in cluster.direct.runs:
+    for name in all_scenarios.runs:
         cluster.run(name)
     assert cluster.neighbours.state() == cluster.before

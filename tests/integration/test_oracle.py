@@ -59,11 +59,11 @@ def test_tenant_sees_the_same_over_httpx(
     assert not differences, "\n".join(map(str, differences[:20]))
 
 
-def test_scenarios_cover_the_tables(direct_runs: Direct) -> None:
+def test_scenarios_cover_the_tables(all_scenarios: Direct) -> None:
     """The share of what can be exercised, and that what is exercised has not become less."""
-    found = coverage(direct_runs.engine.kind)
-    measure(found, list(direct_runs.runs.values()))
-    for what, floor in FLOORS[direct_runs.engine.kind].items():
+    found = coverage(all_scenarios.engine.kind)
+    measure(found, list(all_scenarios.runs.values()))
+    for what, floor in FLOORS[all_scenarios.engine.kind].items():
         seen, known = found.share(what)
         assert seen / known >= floor, f"{what}: {seen} of {known}, the floor is {floor}"
 

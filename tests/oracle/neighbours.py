@@ -81,10 +81,17 @@ class Neighbours:
         marks.append((f"a physical name of {TENANT}", f"{TENANT}.".encode()))
         return [who for who, mark in marks if mark in seen]
 
-    def state(self) -> str:
-        """Mappings, settings, aliases and documents of all tenants but the one under test, as one hash."""
+    def canaries(self, seen: bytes) -> list[str]:
+        """Whose canaries bytes hold; physical names that an attacker sent are echoed, and do not count."""
+        return [one.tenant for one in self.all if one.canary.encode() in seen]
+
+    def state(self, only: frozenset[str] = frozenset()) -> str:
+        """Mappings, settings, aliases and documents of all tenants but the one under test (``only``: of the physical
+        names given), as one hash."""
         listed = self.node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
         names = sorted(name for name in listed.splitlines() if not name.startswith(f"{TENANT}."))
+        if only:
+            names = [name for name in names if name.rstrip() in only] + sorted(only - {name.rstrip() for name in names})
         digest = hashlib.sha256()
         for name in (one.rstrip() for one in names):
             path = "/" + quote(name, safe="")

@@ -1,12 +1,13 @@
 """Judges a history against what the cluster's directory said at each moment.
 
-The directory is changed by compare-and-set, so its versions are one sequence, and every operation must be explained by a version that
-was in force at some moment between its invocation and its response (linearizability, with the directory's own history as the order):
+The directory is changed by compare-and-set, so its versions are one sequence, and every operation must be explained by a
+version that was in force at some moment between its invocation and its response (linearizability, with the directory's own
+history as the order):
 
     write acknowledged   the name meant the number under which the document was stored
     search answered      the name meant exactly these numbers; all acknowledged before are among the hits, and nothing else is
     404                  the name meant nothing
-    create, delete, alias acknowledged      such a change came into force
+    a change acknowledged   such a change came into force
 
 Numbers of stored documents are read from the node, not from what an operation claims.
 """
@@ -14,13 +15,14 @@ Numbers of stored documents are read from the node, not from what an operation c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from esproxy.catalogue import codec
-from esproxy.catalogue.documents import CREATING, OPEN, Directory, Index, Pool
+from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Index, Pool
 from esproxy.catalogue.names import CATALOGUE, directory_id, parse_scope
-from clients import TENANT, History, Op
-from model import Doc, Node
+from tests.schedules.clients import TENANT, History, Op
+from tests.schedules.model import Doc, Node
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Version:
     indices: dict[str, int]  # open
     present: dict[str, int]  # in any state
     aliases: dict[str, tuple[str, ...]]
+    closing: frozenset[str] = frozenset()
 
     def means(self, name: str) -> list[int]:
         if self.aliases.get(name):
@@ -53,6 +56,7 @@ class Watcher:
                     {n: e.n for n, e in d.indices.items() if e.state == OPEN},
                     {n: e.n for n, e in d.indices.items()},
                     {n: tuple(sorted(a.now)) for n, a in d.aliases.items() if a.now},
+                    frozenset(n for n, e in d.indices.items() if e.then == CLOSED),
                 )
             )
         elif doc is not None and doc.routing is not None:
@@ -79,7 +83,10 @@ def _during(history: History, watcher: Watcher, op: Op) -> list[Version]:
     assert op.end is not None
     versions = watcher.versions
     first = max(at for at, v in enumerate(versions) if at == 0 or v.step < op.start)
-    while first > 0 and _only_adds(versions[first - 1], versions[first]) and not _acknowledged(history, watcher, versions[first - 1], versions[first], op.start):
+    while first > 0:
+        old, new = versions[first - 1], versions[first]
+        if not _only_adds(old, new) or _acknowledged(history, watcher, old, new, op.start):
+            break
         first -= 1
     return [v for v in versions[first:] if v.step <= op.end]
 
@@ -91,10 +98,11 @@ def _only_adds(old: Version, new: Version) -> bool:
 def _acknowledged(history: History, watcher: Watcher, old: Version, new: Version, before: int) -> bool:
     """Has any client been told of what was added here? To be told that it exists already counts too."""
     added = {name: n for name, n in new.indices.items() if name not in old.indices}
+    names = added.keys() | (new.aliases.keys() - old.aliases.keys())
     for op in history.ops:
         if op.end is None or op.end >= before or op.end < new.step:
             continue
-        if op.status == 200 and op.kind in ("create", "alias") and op.start <= new.step:
+        if op.status == 200 and op.kind in ("create", "alias", "reopen") and op.start <= new.step and op.name in names:
             return True
         if op.status == 200 and op.kind == "write" and watcher.stored.get(op.arg) in added.values():
             return True
@@ -104,7 +112,7 @@ def _acknowledged(history: History, watcher: Watcher, old: Version, new: Version
 
 
 def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], watcher: Watcher, history: History) -> str | None:
-    changes = list(zip(versions, versions[1:]))
+    changes = list(pairwise(versions))
     match op.kind, op.status:
         case "write", 200:
             number = watcher.stored.get(op.arg)
@@ -116,8 +124,11 @@ def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], 
             wrong = [_misread(op, v, acked, watcher, history) for v in versions]
             if all(wrong):
                 return f"no moment explains it: {wrong}"
-        case ("write" | "search" | "delete"), 404:
+        case ("write" | "search"), 404:
             if all(v.means(op.name) for v in versions):
+                return "404 although it was there all the time"
+        case ("delete" | "close" | "reopen"), 404:
+            if all(op.name in v.indices for v in versions):
                 return "404 although it was there all the time"
         case "create", 200:
             if not any(op.name not in a.indices and op.name in b.indices for a, b in changes):
@@ -126,8 +137,16 @@ def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], 
             if not any(op.name in v.present or op.name in v.aliases for v in versions):
                 return "already exists, but never did"
         case "delete", 200:
-            if not any(n not in b.indices.values() for a, b in changes for n in op.result):
+            if not all(any(n in a.present.values() and n not in b.present.values() for a, b in changes) for n in op.result):
                 return "acknowledged, and nothing was deleted"
+        case "close", 200:
+            # A reopening meanwhile takes a close back that has not come to effect: the two at once.
+            undone = any(op.name in a.closing and op.name in b.indices and op.name not in b.closing for a, b in changes)
+            if not undone and not any(op.name not in v.indices for v in versions):
+                return "acknowledged, and it was open all the time"
+        case "reopen", 200:
+            if not any(op.name in v.indices for v in versions):
+                return "acknowledged, and it was never open"
         case "alias", 200:
             if not any(_alias_is(v, op) for v in versions):
                 return f"acknowledged, and it never pointed there: {[v.aliases for v in versions]}"
@@ -199,7 +218,7 @@ def disagreements(node: Node, history: History, watcher: Watcher) -> list[str]:
         for name, n in version.present.items():
             if numbers.setdefault(n, name) != name:
                 found.append(f"number {n} was used twice")
-    for before, after in zip(watcher.versions, watcher.versions[1:]):
+    for before, after in pairwise(watcher.versions):
         again = set(after.present.values()) - set(before.present.values())
         if any(n in v.present.values() for n in again for v in watcher.versions if v.step < before.step):
             found.append(f"one of the numbers {again} came back")

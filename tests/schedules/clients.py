@@ -1,7 +1,7 @@
 """What clients do in schedules, and the part of the Gateway that stands between them and the catalogue.
 
-Each operation resolves its names by a Sight, sends one call to the node and checks the answer, as the Gateway does. Its invocation,
-response and result go into a history; see checker.
+Each operation resolves its names by a Sight, sends one call to the node and checks the answer, as the Gateway does. Its
+invocation, response and result go into a history; see checker.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from esproxy.exchange import Call, Send
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
+from esproxy.procedures.state import close, reopen
 
 TENANT = "acme"
 Steps = Generator[Any, Any, Any]
@@ -61,7 +62,7 @@ def record(world: Any, history: History, kind: str, name: str, steps: Steps, arg
 def resolve(directory: Directory, name: str) -> list[str]:
     """The index names behind a name, open ones."""
     if name in directory.aliases and directory.aliases[name].now:
-        return sorted(directory.aliases[name].now)
+        return sorted(t for t in directory.aliases[name].now if directory.indices[t].state == OPEN)
     entry = directory.indices.get(name)
     return [name] if entry is not None and entry.state == OPEN else []
 
@@ -139,6 +140,14 @@ def delete_index(cat: Catalogue, name: str) -> Steps:
     return (yield from delete(cat, TENANT, [name]))
 
 
+def close_index(cat: Catalogue, name: str) -> Steps:
+    return (yield from close(cat, TENANT, [name]))
+
+
+def reopen_index(cat: Catalogue, name: str) -> Steps:
+    return (yield from reopen(cat, TENANT, [name]))
+
+
 def set_alias(cat: Catalogue, alias: str, targets: list[str]) -> Steps:
     """Point the alias at those of the targets that exist."""
     chosen: dict[str, int] = {}
@@ -147,7 +156,7 @@ def set_alias(cat: Catalogue, alias: str, targets: list[str]) -> Steps:
         if alias in directory.indices:
             raise Refusal(f"an index exists with the same name as the alias [{alias}]")
         chosen.clear()
-        chosen.update({t: directory.indices[t].n for t in targets if t in directory.indices and directory.indices[t].state == OPEN})
+        chosen.update({t: e.n for t, e in directory.indices.items() if t in targets and e.state == OPEN})
         if targets and not chosen:
             raise Refusal("no such index", status=404)
         return {alias: {t: {} for t in chosen}}

@@ -1,8 +1,9 @@
 """An in-memory node that answers the calls the catalogue's procedures make, as a real one does (test_model.py compares them).
 
-What matters is kept: realtime gets see what is applied, searches see what was refreshed; sequence numbers are given out at the *start* of
-a write and the write is applied at its *end*, so the global checkpoint stays below writes still under way although later ones are
-acknowledged; a write to a missing index makes it; a delete by query deletes what it found at its start, in two halves.
+What matters is kept: realtime gets see what is applied, searches see what was refreshed; sequence numbers are given out at
+the *start* of a write and the write is applied at its *end*, so the global checkpoint stays below writes still under way
+although later ones are acknowledged; a write to a missing index makes it; a delete by query deletes what it found at its
+start, in two halves.
 
 A call is executed by ``begin``, which returns its answer, or a function to be called later that ends it.
 """
@@ -134,7 +135,7 @@ class Node:
         if "if_seq_no" in params and old is None:
             return error(409, "version_conflict_engine_exception", f"[{id}]: version conflict, but no document was found")
         if "if_seq_no" in params and old is not None and old.seq_no != int(params["if_seq_no"]):
-            return error(409, "version_conflict_engine_exception", f"[{id}]: version conflict, current document has another seqNo")
+            return error(409, "version_conflict_engine_exception", f"[{id}]: version conflict, current has another seqNo")
         index.seq_no += 1
         seq_no = index.seq_no
         index.under_way[seq_no] = id
@@ -189,7 +190,8 @@ class Node:
         hits = [(id, d) for id, d in self.indices[name].found.items() if matches(body["query"], id, d)]
         hits.sort(key=lambda hit: hit[1].seq_no)
         found = [
-            {"_id": id, "_seq_no": d.seq_no, "_primary_term": 1, "_source": d.source, **({"_routing": d.routing} if d.routing else {})}
+            {"_id": id, "_seq_no": d.seq_no, "_primary_term": 1, "_source": d.source}
+            | ({"_routing": d.routing} if d.routing else {})
             for id, d in hits[: body["size"]]
         ]
         return answer(200, {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": found}})

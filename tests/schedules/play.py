@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
-from clients import History, create_index, delete_index, record, search, set_alias, write
-from checker import Watcher, disagreements, violations
 from esproxy.catalogue.context import Caps
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
-from esproxy.procedures import follow, tend
-from world import CALM, TIMES, Chances, Proxy, Task, World
+from esproxy.procedures import background, tend
+from tests.schedules.checker import Watcher, disagreements, violations
+from tests.schedules.clients import (
+    History,
+    close_index,
+    create_index,
+    delete_index,
+    record,
+    reopen_index,
+    search,
+    set_alias,
+    write,
+)
+from tests.schedules.world import CALM, TIMES, Chances, Proxy, Task, World
 
 Script = list[tuple[Any, ...]]
 
@@ -33,19 +44,11 @@ class Stage:
 
     def enter(self) -> Proxy:
         proxy = self.world.proxy()
-        self.world.start(proxy, "follow", self.follow(proxy))
+        self.world.start(proxy, "follow", background.following(proxy.cat))
         self.world.start(proxy, "tend", self.tend(proxy))
         return proxy
 
     # --- what a worker does by itself --------------------------------------------------------------------
-
-    def follow(self, proxy: Proxy) -> Generator[Any, Any, Any]:
-        while True:
-            try:
-                yield from follow.poll(proxy.cat)
-            except Failed:
-                pass
-            yield Wait(TIMES.poll)
 
     def tend(self, proxy: Proxy) -> Generator[Any, Any, Any]:
         while True:
@@ -66,6 +69,8 @@ class Stage:
     def op(self, kind: str, name: str, proxy: Proxy, arg: Any = None) -> Generator[Any, Any, Any]:
         cat = proxy.cat
         match kind:
+            case "wait":
+                return _wait(arg)
             case "write":
                 self.values += 1
                 arg = f"v{self.values}"
@@ -76,6 +81,10 @@ class Stage:
                 steps = create_index(cat, name)
             case "delete":
                 steps = delete_index(cat, name)
+            case "close":
+                steps = close_index(cat, name)
+            case "reopen":
+                steps = reopen_index(cat, name)
             case "alias":
                 steps = set_alias(cat, name, arg)
             case _:
@@ -103,12 +112,14 @@ class Stage:
             return all(task is None for _, task in running)
 
         for _ in range(self.late_comers):
-            until = self.world.step + self.world.random.randrange(300)
-            self.world.run(lambda: self.world.step >= until or finished(), limit)
+            self.world.run(partial(self.reached, self.world.step + self.world.random.randrange(300), finished), limit)
             self.enter()
         self.world.run(finished, limit)
         self.quieten(limit)
         return violations(self.history, self.watcher) + disagreements(self.world.node, self.history, self.watcher)
+
+    def reached(self, step: int, finished: Callable[[], bool]) -> bool:
+        return self.world.step >= step or finished()
 
     def warm_up(self, limit: int) -> None:
         """Begin when all have settled; the schedules that do not are about joining."""
@@ -151,3 +162,7 @@ class Stage:
             except EsproxyError:
                 pass
             yield Wait(TIMES.lease)
+
+
+def _wait(seconds: float) -> Generator[Any, Any, Any]:
+    yield Wait(seconds)

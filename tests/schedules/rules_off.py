@@ -1,4 +1,5 @@
-"""The rules that close the races, each with a switch that turns it off, in tests only: a patch of the one place where it lives."""
+"""The rules that close the races, each with a switch that turns it off, in tests only: a patch of the one place where it
+lives."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 from esproxy.catalogue import cache, change, documents, members, names, sight, store
 from esproxy.catalogue.names import CATALOGUE
-from esproxy.procedures import alias, audit, create, delete, drop_pool, fields, follow, state, sweep, two_phase
+from esproxy.procedures import alias, audit, create, drop_pool, fields, follow, state, sweep, tend, two_phase
 
 Patch = tuple[Any, str, Any]
 
@@ -19,7 +20,7 @@ def _nothing(*_: Any, **__: Any) -> Any:
 
 
 def _two_phase() -> list[Patch]:
-    return [(two_phase, "followed", _nothing), (alias, "followed", _nothing)]
+    return [(where, "followed", _nothing) for where in (two_phase, alias, state)]
 
 
 def _answer_check() -> list[Patch]:
@@ -56,23 +57,18 @@ def _intention_names_family() -> list[Patch]:
 
 
 def _seal_before_search() -> list[Patch]:
-    """The pool is looked through first and sealed after."""
-    named, seal = drop_pool.named, drop_pool.seal
+    """The pool is looked through, and dropped without a seal and a second look."""
 
-    def search_then_seal(cat: Any, family: str, physical: str) -> Any:
-        taken = yield from named(cat, family, physical)
-        return taken
+    def hasty(cat: Any, family: str, empty: bool = False) -> Any:
+        stored = yield from cat.store.get(documents.Pool, names.pool_id(family))
+        newest = stored.doc.newest_open() if stored is not None else None
+        if newest is None or (yield from drop_pool.named(cat, family, newest.physical)):
+            return []
+        yield from change.change(cat, documents.Pool, names.pool_id(family), drop_pool._without(newest.physical))
+        yield from drop_pool.remove_physical(cat, newest.physical)
+        return [newest.physical]
 
-    remembered: dict[tuple[int, str], bool] = {}
-
-    def first_answer(cat: Any, family: str, physical: str) -> Any:
-        key = (id(cat), physical)
-        if key not in remembered:
-            remembered[key] = yield from search_then_seal(cat, family, physical)
-            return remembered[key]
-        return remembered.pop(key)
-
-    return [(drop_pool, "named", first_answer), (drop_pool, "seal", seal)]
+    return [(tend, "drop_drained", hasty)]
 
 
 def _generations() -> list[Patch]:

@@ -1,8 +1,9 @@
 """A random scheduler for procedures: proxies, their clients, one model node, and time.
 
-Everything that can happen next is an action; the seed picks one at a time. A task's call is *sent*, *begun* at the node, *ended* there, and
-*delivered*, each an action of its own, so calls overlap in every way. A call may be lost before the node or after it, or reach the
-node long after its sender was told it failed. A proxy may stop (none of its tasks moves, time goes on) or be killed.
+Everything that can happen next is an action; the seed picks one at a time. A task's call is *sent*, *begun* at the node,
+*ended* there, and *delivered*, each an action of its own, so calls overlap in every way. A call may be lost before the node
+or after it, or reach the node long after its sender was told it failed. A proxy may stop (none of its tasks moves, time goes
+on) or be killed.
 
 Time stands still except in ticks. When nothing else can happen it jumps to the next wait's end.
 """
@@ -20,7 +21,7 @@ from esproxy.catalogue.names import CATALOGUE, MEMBERS
 from esproxy.catalogue.store import Store
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Answer, Call, Wait
-from model import Locked, Node
+from tests.schedules.model import Locked, Node
 
 TIMES = Times(lease=4.0, poll=1.3, look=0.7, grace=3.0, drift=1.05)
 
@@ -38,6 +39,9 @@ class Chances:
     leap: float = 0.004
     slow: float = 0.008  # a call takes up to three leases, before the node, at it or after it
     lag: float = 0.5  # how readily a begun write is left under way
+    drag: float = 0.0  # a change of the catalogue stays under way for up to a lease
+    data_slow: float = 0.0  # a call of a client's own takes up to ten leases to reach the node
+    forget: float = 0.0  # a proxy's cache is emptied
 
 
 CALM = Chances(lost=0, unanswered=0, late=0, stop=0, kill=0, slow=0)
@@ -52,6 +56,7 @@ class Flight:
     ending: Callable[[], Answer] | None = None
     answer: Answer | None = None
     not_before: float = 0.0
+    fresh: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -176,6 +181,8 @@ class World:
                 proxy.stopped_until = self.time + roll() * 3 * TIMES.lease
             elif roll() < self.chances.kill:
                 self.kill(proxy)
+            elif self.chances.forget and roll() < self.chances.forget:
+                proxy.cat.cache.docs.clear()
 
     def move(self, task: Task) -> None:
         value, failure = task.ready, task.failure
@@ -208,6 +215,9 @@ class World:
         roll = self.random.random
         if roll() < self.chances.slow:
             flight.not_before = self.time + roll() * 3 * TIMES.lease
+        elif flight.fresh and flight.call.send.target.startswith(b"/pool~") and roll() < self.chances.data_slow:
+            flight.fresh = False
+            flight.not_before = self.time + roll() * 10 * TIMES.lease
         elif flight.answer is not None:
             self.land(flight, flight.answer)
         elif flight.ending is not None:
@@ -230,7 +240,9 @@ class World:
             flight.answer = result
         else:
             flight.ending = result
-            if self.random.random() > self.chances.lag:
+            if CATALOGUE.encode() in flight.call.send.target and self.random.random() < self.chances.drag:
+                flight.not_before = self.time + self.random.random() * TIMES.lease
+            elif self.random.random() > self.chances.lag:
                 flight.answer = result()
 
     def land(self, flight: Flight, answer: Answer) -> None:

@@ -19,7 +19,12 @@ def hit(index="acme.l", **more):
 
 
 def found(*hits, **more):
-    return {"took": 1, "timed_out": False, "hits": {"total": {"value": 1, "relation": "eq"}, "max_score": 1.0, "hits": list(hits)}, **more}
+    return {
+        "took": 1,
+        "timed_out": False,
+        "hits": {"total": {"value": 1, "relation": "eq"}, "max_score": 1.0, "hits": list(hits)},
+        **more,
+    }
 
 
 def test_hits_lose_the_prefix_and_documents_stay(gate):
@@ -40,9 +45,24 @@ def test_hit_of_another_withholds_the_answer(gate, index):
     [
         ("GET", "/l/_doc/1", b"", {"_index": "zenith.l", "_id": "1", "found": True, "_source": {}}),
         ("PUT", "/l/_doc/1", {}, {"_index": "zenith.l", "_id": "1", "result": "created"}),
-        ("POST", "/_mget", {"docs": [{"_index": "l", "_id": "1"}]}, {"docs": [{"_index": "zenith.l", "_id": "1", "found": True}]}),
-        ("POST", "/_bulk", b'{"delete":{"_index":"l","_id":"1"}}\n', {"took": 1, "errors": False, "items": [{"delete": {"_index": "zenith.l", "_id": "1", "status": 200}}]}),
-        ("POST", "/l/_search", {"aggs": {"t": {"top_hits": {}}}}, {**found(), "aggregations": {"top_hits#t": {"hits": {"hits": [hit("zenith.l")]}}}}),
+        (
+            "POST",
+            "/_mget",
+            {"docs": [{"_index": "l", "_id": "1"}]},
+            {"docs": [{"_index": "zenith.l", "_id": "1", "found": True}]},
+        ),
+        (
+            "POST",
+            "/_bulk",
+            b'{"delete":{"_index":"l","_id":"1"}}\n',
+            {"took": 1, "errors": False, "items": [{"delete": {"_index": "zenith.l", "_id": "1", "status": 200}}]},
+        ),
+        (
+            "POST",
+            "/l/_search",
+            {"aggs": {"t": {"top_hits": {}}}},
+            {**found(), "aggregations": {"top_hits#t": {"hits": {"hits": [hit("zenith.l")]}}}},
+        ),
         ("GET", "/l/_search", b"", found(hit(inner_hits={"x": {"hits": {"hits": [hit("zenith.l")]}}}))),
         ("GET", "/l", b"", {"zenith.l": {"aliases": {}}}),
         ("GET", "/l/_mapping", b"", {"zenith.l": {"mappings": {}}}),
@@ -57,16 +77,25 @@ def test_name_of_another_anywhere_withholds_the_answer(gate, method, target, bod
 
 def test_typed_keys_are_taken_off_again(gate):
     plan = sent(gate, "POST", "/l/_search", {"aggs": {"a": {"max": {"field": "f"}}}})
-    assert orjson.loads(plan.answer({**found(), "aggregations": {"max#a": {"value": 1.0}}}).body)["aggregations"] == {"a": {"value": 1.0}}
+    assert orjson.loads(plan.answer({**found(), "aggregations": {"max#a": {"value": 1.0}}}).body)["aggregations"] == {
+        "a": {"value": 1.0}
+    }
 
 
 def test_typed_keys_stay_for_a_client_that_asked(gate):
     plan = sent(gate, "POST", "/l/_search?typed_keys=true", {"aggs": {"a": {"max": {"field": "f"}}}})
-    assert orjson.loads(plan.answer({**found(), "aggregations": {"max#a": {"value": 1.0}}}).body)["aggregations"] == {"max#a": {"value": 1.0}}
+    assert orjson.loads(plan.answer({**found(), "aggregations": {"max#a": {"value": 1.0}}}).body)["aggregations"] == {
+        "max#a": {"value": 1.0}
+    }
 
 
 def test_buckets_and_sort_values_on_the_index_lose_the_prefix(gate):
-    plan = sent(gate, "POST", "/l/_search", {"sort": ["_index"], "aggs": {"w": {"terms": {"field": "_index"}}, "k": {"terms": {"field": "k"}}}})
+    plan = sent(
+        gate,
+        "POST",
+        "/l/_search",
+        {"sort": ["_index"], "aggs": {"w": {"terms": {"field": "_index"}}, "k": {"terms": {"field": "k"}}}},
+    )
     buckets = [{"key": "acme.l", "doc_count": 1}]
     answer = {**found(hit(sort=["acme.l"])), "aggregations": {"sterms#w": {"buckets": buckets}, "sterms#k": {"buckets": buckets}}}
     out = orjson.loads(plan.answer(answer).body)
@@ -76,7 +105,9 @@ def test_buckets_and_sort_values_on_the_index_lose_the_prefix(gate):
 
 def test_bucket_of_anothers_index_withholds_the_answer(gate):
     plan = sent(gate, "POST", "/l/_search", {"aggs": {"w": {"terms": {"field": "_index"}}}})
-    assert plan.answer({**found(), "aggregations": {"sterms#w": {"buckets": [{"key": "zenith.l", "doc_count": 1}]}}}).status == 500
+    assert (
+        plan.answer({**found(), "aggregations": {"sterms#w": {"buckets": [{"key": "zenith.l", "doc_count": 1}]}}}).status == 500
+    )
 
 
 def test_error_texts_and_fields_lose_the_prefix(gate):
@@ -94,10 +125,18 @@ def test_missing_alias_beside_a_found_one(gate):
 
 
 def test_location_and_warning_headers_lose_the_prefix(gate):
-    headers = [(b"content-type", b"application/json"), (b"location", b"/acme.l/_doc/1"), (b"warning", b'299 x "index [acme.l] is old"'), (b"set-cookie", b"x")]
-    reply = sent(gate, "PUT", "/l/_doc/1", {}, [(b"x-opaque-id", b"me")]).answer({"_index": "acme.l", "_id": "1", "result": "created"}, 201, headers)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"location", b"/acme.l/_doc/1"),
+        (b"warning", b'299 x "index [acme.l] is old"'),
+        (b"set-cookie", b"x"),
+    ]
+    reply = sent(gate, "PUT", "/l/_doc/1", {}, [(b"x-opaque-id", b"me")]).answer(
+        {"_index": "acme.l", "_id": "1", "result": "created"}, 201, headers
+    )
     assert reply.headers == [
-        (b"content-type", b"application/json"), (b"location", b"/l/_doc/1"), (b"warning", b'299 x "index [l] is old"'), (b"x-opaque-id", b"me"),
+        (b"content-type", b"application/json"), (b"location", b"/l/_doc/1"),
+        (b"warning", b'299 x "index [l] is old"'), (b"x-opaque-id", b"me"),
     ]  # fmt: skip
 
 
@@ -116,7 +155,10 @@ def cat(gate, target, *answers):
     raise AssertionError("the procedure wants more")
 
 
-ROWS = [{"health": "green", "index": "acme.long-name", "docs.count": "10"}, {"health": "red", "index": "acme.l", "docs.count": None}]
+ROWS = [
+    {"health": "green", "index": "acme.long-name", "docs.count": "10"},
+    {"health": "red", "index": "acme.l", "docs.count": None},
+]
 
 
 def test_cat_table_is_drawn_anew(gate):
@@ -144,7 +186,8 @@ def test_cat_health_is_the_tenants(gate):
     row = {"epoch": "1", "status": "red", "shards": "99", "unassign": "9", "active_shards_percent": "1.0%"}
     health = {
         "status": "yellow", "active_shards": 1, "active_primary_shards": 1, "relocating_shards": 0, "initializing_shards": 0,
-        "unassigned_shards": 1, "unassigned_primary_shards": 0, "number_of_pending_tasks": 7, "active_shards_percent_as_number": 1.0,
+        "unassigned_shards": 1, "unassigned_primary_shards": 0, "number_of_pending_tasks": 7,
+        "active_shards_percent_as_number": 1.0,
     }  # fmt: skip
     rows = orjson.loads(cat(gate, "/_cat/health?format=json", [[row], health]).body)
     assert rows == [{"epoch": "1", "status": "yellow", "shards": "1", "unassign": "1", "active_shards_percent": "50.0%"}]
@@ -179,7 +222,7 @@ def test_answer_beyond_the_window_streams_and_a_late_violation_cuts():
     steps = sent(gate, "GET", "/l/_search").pieces(head, good, good, orjson.dumps(hit()) + b"]}}")
     assert [type(step) for step in steps] == [Write, Write]
     assert steps[0].head.length is None
-    assert b"acme.l\"," not in (steps[0].data + steps[1].data).replace(b'"_source":{"_index":"acme.l","a":"acme.l"}', b"")
+    assert b'acme.l",' not in (steps[0].data + steps[1].data).replace(b'"_source":{"_index":"acme.l","a":"acme.l"}', b"")
     steps = sent(gate, "GET", "/l/_search").pieces(head, good, good, orjson.dumps(hit("zenith.l")) + b"]}}")
     assert [type(step) for step in steps] == [Write, Abort]
 

@@ -86,7 +86,9 @@ def test_bulk_without_a_last_newline_is_refused():
 
 
 def test_bulk_part_that_the_node_refuses_ends_it():
-    client = Client(error={"type": "es_rejected_execution_exception", "reason": "[acme.l] is full", "index": "acme.l"}, status=429)
+    client = Client(
+        error={"type": "es_rejected_execution_exception", "reason": "[acme.l] is full", "index": "acme.l"}, status=429
+    )
     exchange = client.exchange
     step = exchange.feed(lines(60), False)
     assert isinstance(step, Send)

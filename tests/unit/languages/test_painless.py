@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from esproxy.languages import LanguageError
+from esproxy.languages import LanguageError, painless
 from esproxy.languages.painless import Context, Ref, rewrite, scan
 from esproxy.languages.painless_lexer import MAX_LENGTH, Kind, tokenize
 from esproxy.languages.painless_scan import MAX_DEPTH, MAX_WRITES
@@ -290,3 +290,17 @@ def test_names_show_when_read_again(source: str, context: Context) -> None:
     renamed = (Ref.DOC, Ref.FIELD, Ref.SOURCE)
     expected = [(ref.kind, nested(ref.value) if ref.value and ref.kind in renamed else ref.value) for ref in before]
     assert [(ref.kind, ref.value) for ref in after] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "context"),
+    [
+        ("return doc['_index'].value", painless.Context.SEARCH),
+        ("throw new Exception(ctx._index)", painless.Context.WRITE),
+        ("emit((doc['_index'].value + 'x').length())", painless.Context.SEARCH),
+    ],
+)
+def test_restored_text_shows_the_script_as_the_client_wrote_it(source, context):
+    written = painless.rewrite(source, lambda name: name, "acme.", context=context)
+    assert painless.HELPER in written
+    assert painless.restored(written, len("acme.")) == source

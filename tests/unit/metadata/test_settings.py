@@ -15,7 +15,10 @@ def physical(name):
         ({"index": {"number_of_shards": 1, "analysis": {"analyzer": {"a": {"type": "standard"}}}}}, None),
         ({"index.refresh_interval": "1s"}, None),
         ({"index": {"default_pipeline": "p"}}, {"index": {"default_pipeline": "acme.p"}}),
-        ({"index.final_pipeline": "p", "index": {"search.default_pipeline": "s"}}, {"index.final_pipeline": "acme.p", "index": {"search.default_pipeline": "acme.s"}}),
+        (
+            {"index.final_pipeline": "p", "index": {"search.default_pipeline": "s"}},
+            {"index.final_pipeline": "acme.p", "index": {"search.default_pipeline": "acme.s"}},
+        ),
     ],
 )
 def test_rewrite_settings_keeps_the_shape(written, sent):
@@ -42,5 +45,7 @@ def test_rewrite_settings_refuses_what_reaches_outside(written):
 def test_restore_settings_takes_names_back():
     answer = {"index": {"provided_name": "acme.logs", "default_pipeline": "acme.p", "number_of_shards": "1"}}
     bare = lambda name: name.removeprefix("acme.")  # noqa: E731
-    assert restore_settings(answer, bare, bare) == {"index": {"provided_name": "logs", "default_pipeline": "p", "number_of_shards": "1"}}
+    assert restore_settings(answer, bare, bare) == {
+        "index": {"provided_name": "logs", "default_pipeline": "p", "number_of_shards": "1"}
+    }
     assert restore_settings({"index.provided_name": "acme.logs"}, bare, bare) == {"index.provided_name": "logs"}

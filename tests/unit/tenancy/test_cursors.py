@@ -35,6 +35,13 @@ def test_cursor_that_is_no_token_does_not_open(raw):
     assert Sealer([KEY]).open(raw, **WHOSE) is None
 
 
+def test_cursor_sealed_twice_is_the_same_token_and_another_is_not():
+    sealer = Sealer([KEY])
+    assert sealer.seal("x", **WHOSE) == sealer.seal("x", **WHOSE)
+    assert sealer.seal("x", **WHOSE)[:16] != sealer.seal("y", **WHOSE)[:16]
+    assert sealer.seal("x", **WHOSE)[:16] != sealer.seal("x", **{**WHOSE, "tenant": "zenith"})[:16]
+
+
 def test_cursor_of_an_old_key_opens_after_rotation_and_not_without_it():
     token = Sealer([OTHER]).seal("x", **WHOSE)
     assert Sealer([KEY, OTHER]).open(token, **WHOSE) == "x"

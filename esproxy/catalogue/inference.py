@@ -1,0 +1,53 @@
+"""What type a new field of a document gets, where the node must not decide it.
+
+A pool of ``shared`` holds many tenants' indices, so its node adds no field by itself. Before a document with unknown paths is
+let in, ``new_fields`` says what a node would have made of them in an index of that tenant's own: under its ``dynamic``, date
+detection, dynamic templates and limits, per engine and version. ``add_fields`` then adds them to the entry and the pool.
+
+    rules = compile_rules(mapping, settings, engine, version)     once per index and mapping
+    new = infer(document, rules, entry.fields)                    {path: definition}, parents before what is in them
+
+Refusals are the node's own and concern the one document: in a bulk they become that item's error. Left to the node are values
+that a type does not take (its document is refused and the fields stay, unlike on a node, which forgets them) and clashes of
+known leaves with objects.
+
+Definitions are as a client would put them; a runtime field's has ``"runtime": true`` and belongs under ``runtime``, not
+``properties``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from esproxy.catalogue.documents import Field
+from esproxy.catalogue.dynamic_rules import DynamicRules, check_at_end, compile_rules, document_error
+from esproxy.catalogue.dynamic_templates import Definition
+from esproxy.catalogue.inference_elasticsearch import ElasticsearchWalk
+from esproxy.catalogue.inference_opensearch import OpenSearchWalk
+
+__all__ = ["DynamicRules", "compile_rules", "infer", "new_fields"]
+
+
+def new_fields(
+    document: dict[str, Any],
+    mapping: Mapping[str, Any],
+    known: Mapping[str, Field],
+    engine: str,
+    version: str,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Definition]:
+    """The fields that a document has and its index does not, for a mapping that is looked at once."""
+    return infer(document, compile_rules(mapping, settings or {}, engine, version), known)
+
+
+def infer(document: dict[str, Any], rules: DynamicRules, known: Mapping[str, Field]) -> dict[str, Definition]:
+    """Logical path → definition, in the order the document brings them."""
+    walk = (ElasticsearchWalk if rules.engine == "elasticsearch" else OpenSearchWalk)(rules, known)
+    try:
+        walk.document(document)
+    except RecursionError:
+        raise document_error(rules, "the document is nested too deep") from None
+    new = walk.new
+    check_at_end(rules, known, new)
+    return new

@@ -1,0 +1,151 @@
+"""Hostile requests, byte for byte: nothing of a victim shows, nothing of it changes, and honest use goes on."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.integration.proxy import SharedCluster
+from tests.oracle.attacks import ATTACKS, RAW, VICTIM, Attack, request
+from tests.oracle.neighbours import OTHERS, TENANT
+
+WATCHED = frozenset({*(f"{tenant}.books" for tenant in OTHERS), f"{VICTIM}.logs-a"})  # what an attack may have changed
+
+
+def exchange(url: str, sent: bytes) -> bytes:
+    """Everything that comes back on one connection."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    answer = b""
+    with socket.create_connection((parts.hostname, parts.port), timeout=15) as connection:
+        try:
+            connection.sendall(sent)
+            connection.settimeout(3 if b"connection: close" not in sent.lower() else 30)
+            while chunk := connection.recv(1 << 16):
+                answer += chunk
+        except (TimeoutError, ConnectionResetError, BrokenPipeError):
+            pass  # kept open, or cut: what has come is what there is
+    return answer
+
+
+def status_of(answer: bytes) -> int | None:
+    if not answer.startswith(b"HTTP/1."):
+        return None
+    return int(final(answer).split(b" ", 2)[1])
+
+
+def final(answer: bytes) -> bytes:
+    """Without interim answers."""
+    while answer.startswith(b"HTTP/1.1 1"):
+        answer = answer.partition(b"\r\n\r\n")[2]
+    return answer
+
+
+def body_of(answer: bytes) -> bytes:
+    return final(answer).partition(b"\r\n\r\n")[2]
+
+
+@pytest.fixture(scope="module")
+def own(cluster: SharedCluster) -> Iterator[SharedCluster]:
+    """The attacker has an index with a document, as the victim has."""
+    with closing(cluster.served.client()) as client:
+        headers = {"content-type": "application/json"}
+        body = {"mappings": {"properties": {"k": {"type": "keyword"}, "o": {"type": "nested", "properties": {"x": {"type": "long"}}}, "gp": {"type": "geo_point"}}}}
+        assert client.send("PUT", "/books", headers, json.dumps(body).encode()).status == 200
+        assert client.send("PUT", "/books/_doc/1?refresh=true", headers, b'{"a":"quick fox","k":"red"}').status == 201
+    yield cluster
+    with closing(cluster.served.client()) as client:
+        assert client.send("DELETE", "/*?expand_wildcards=all", {}, None).status == 200
+
+
+@pytest.fixture
+def tidy(own: SharedCluster) -> Iterator[SharedCluster]:
+    """What an attack has made in the attacker's own space is gone before the next one."""
+    yield own
+    with closing(own.served.client()) as client:
+        assert client.send("DELETE", "/*,-books?expand_wildcards=all", {}, None).status == 200
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=str)
+def test_attack_shows_and_changes_nothing(tidy: SharedCluster, attack: Attack) -> None:
+    own = tidy
+    before = own.neighbours.state(WATCHED)
+    answer = exchange(own.served.url, attack.sent)
+    assert not own.neighbours.canaries(answer), answer[:2000]
+    sent_raw = b"zenith" in attack.sent.lower() or b"%7a" in attack.sent.lower() or b"\\u007a" in attack.sent
+    assert sent_raw or f"{VICTIM}.".encode() not in answer, answer[:2000]
+    assert f"{TENANT}.".encode() not in answer or f"{TENANT}.".encode() in attack.sent, answer[:2000]
+    assert own.neighbours.state(WATCHED) == before
+    status = status_of(answer)
+    assert status in attack.safe, answer[:2000]
+    if status is not None and status >= 400 and not attack.http and not attack.sent.startswith(b"HEAD"):
+        assert json.loads(body_of(answer)).keys() & {"error", "_id"}, answer[:2000]  # a 404 can be a document's
+    assert status_of(exchange(own.served.url, attack.twin)) in attack.twin_status
+
+
+@pytest.mark.parametrize(
+    ("method", "foreign", "absent"),
+    [
+        ("GET", f"/{RAW}/_search", "/absent.books/_search"),
+        ("GET", f"/{RAW}/_search?ignore_unavailable=true", "/absent.books/_search?ignore_unavailable=true"),
+        ("HEAD", f"/{RAW}", "/absent.books"),
+        ("GET", f"/{RAW}/_mapping", "/absent.books/_mapping"),
+        ("GET", f"/{RAW}/_doc/1", "/absent.books/_doc/1"),
+        ("DELETE", f"/{RAW}", "/absent.books"),
+        ("GET", f"/_cat/indices/{RAW}", "/_cat/indices/absent.books"),
+        ("GET", f"/_cluster/health/{RAW}?timeout=1ms", "/_cluster/health/absent.books?timeout=1ms"),
+    ],
+)
+def test_foreign_and_absent_index_have_one_answer(own: SharedCluster, method: str, foreign: str, absent: str) -> None:
+    """A30, I16: whether another tenant has it cannot be told."""
+    one, two = (exchange(own.served.url, request(method, target)) for target in (foreign, absent))
+    assert status_of(one) == status_of(two)
+
+    def shape(answer: bytes) -> object:
+        body = body_of(answer).replace(RAW.encode(), b"X").replace(b"absent.books", b"X")
+        tree = json.loads(body) if body else None
+        return {key: value for key, value in tree.items() if key != "took"} if isinstance(tree, dict) else tree
+
+    assert shape(one) == shape(two)
+
+
+def test_tenant_of_a_request_is_the_requests_own(own: SharedCluster) -> None:
+    """G21: two tenants one after the other on one connection."""
+    parts = urlsplit(own.served.url)
+    victim = next(one for one in own.neighbours.all if one.tenant == VICTIM)
+    with socket.create_connection((parts.hostname, parts.port), timeout=15) as connection:
+        seen = []
+        for tenant in (TENANT, VICTIM, TENANT):
+            head = f"GET /_search?size=100 HTTP/1.1\r\nhost: x\r\nx-tenant: {tenant}\r\n\r\n"
+            connection.sendall(head.encode())
+            seen.append(_one_answer(connection))
+    assert [victim.canary.encode() in answer for answer in seen] == [False, True, False]
+
+
+def _one_answer(connection: socket.socket) -> bytes:
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        answer += connection.recv(1 << 16)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+    while len(body) < length:
+        body += connection.recv(1 << 16)
+    return body
+
+
+def test_pipelined_requests_are_answered_in_order(own: SharedCluster) -> None:
+    """G14: a hundred at once, tenants mixed; no answer is another's."""
+    parts = urlsplit(own.served.url)
+    victim = next(one for one in own.neighbours.all if one.tenant == VICTIM)
+    tenants = [VICTIM if place % 3 == 0 else TENANT for place in range(100)]
+    head = "".join(f"GET /books/_search HTTP/1.1\r\nhost: x\r\nx-tenant: {tenant}\r\n\r\n" for tenant in tenants[:-1])
+    last = f"GET /books/_search HTTP/1.1\r\nhost: x\r\nx-tenant: {tenants[-1]}\r\nconnection: close\r\n\r\n"
+    answer = exchange(f"http://{parts.hostname}:{parts.port}", (head + last).encode())
+    found = answer.split(b"HTTP/1.1 ")[1:]
+    assert len(found) == 100
+    assert [victim.canary.encode() in one for one in found] == [tenant == VICTIM for tenant in tenants]

@@ -1,0 +1,127 @@
+"""Names, fields and the choice of a pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esproxy.catalogue import fields, names, pools
+from esproxy.catalogue.context import Caps
+from esproxy.catalogue.documents import Field, Generation, Pool
+from esproxy.catalogue.pools import Plan
+from esproxy.errors import Refusal
+
+LONG, TEXT = {"type": "long"}, {"type": "text"}
+SEGMENT = st.text("ab~12", min_size=1, max_size=6)
+
+
+@given(SEGMENT)
+def test_segment_of_its_own_name_is_restored(segment: str):
+    assert fields.restored(fields.own_name(segment)) == segment
+
+
+@given(st.lists(st.tuples(SEGMENT, st.sampled_from([LONG, TEXT, {"type": "keyword"}])), max_size=12))
+def test_fields_placed_never_share_a_name_with_another_definition(wanted: list[tuple[str, dict[str, Any]]]):
+    claims: dict[str, dict[str, Any]] = {}
+    for name, definition in wanted:
+        placed = fields.place({name: definition}, {}, claims)[name]
+        assert claims[placed.physical] == definition and fields.restored(placed.physical) == name
+
+
+def test_field_below_a_clashing_name_follows_its_parent():
+    claims = {"a": LONG}
+    placed = fields.place({"a.b.c": TEXT}, {}, claims)
+    assert {path: f.physical for path, f in placed.items()} == {"a": "a~2", "a.b": "a~2.b", "a.b.c": "a~2.b.c"}
+    assert fields.place({"a.d": TEXT}, placed, claims)["a.d"].physical == "a~2.d"
+
+
+def test_field_below_a_concrete_value_is_refused():
+    with pytest.raises(Refusal, match="found a concrete value"):
+        fields.place({"a.b": TEXT}, {"a": Field(LONG, "a")}, {"a": LONG})
+
+
+def test_field_of_the_index_is_not_placed_again():
+    assert fields.place({"a": TEXT}, {"a": Field(LONG, "a")}, {"a": LONG}) == {}
+
+
+def test_mapping_flattened_and_nested_is_the_same():
+    mapping = {"a": LONG, "o": {"type": "object", "properties": {"x": TEXT, "n": {"type": "nested", "properties": {"y": LONG}}}}}
+    assert fields.nest(fields.flatten(mapping)) == mapping
+
+
+def test_scope_is_parsed_as_it_is_made():
+    assert names.parse_scope(names.scope("ac-me", 17)) == ("ac-me", 17)
+    assert [names.parse_scope(text) for text in ("", "acme", "acme.", ".1", "acme.x", "acme.-1")] == [None] * 6
+
+
+@pytest.mark.parametrize("logical", ["logs", "logs-2026.11.21", ".hidden", "é" * 127, "a" * 255])
+def test_physical_name_holds_a_tilde_before_its_first_dot_and_fits(logical: str):
+    name = names.physical(names.family_shared(logical, {}, {}), 1_000_000)
+    assert "~" in name.partition(".")[0] and len(name.encode()) <= 255
+
+
+def test_family_differs_by_name_mapping_and_settings_only():
+    plan = Plan("shared", {"dynamic": False, "properties": {"a": LONG, "b": TEXT}}, {"index.number_of_shards": 1})
+    same = Plan("shared", {"properties": {"b": TEXT, "a": LONG}, "dynamic": False}, {"index.number_of_shards": 1})
+    assert pools.family(plan, "acme", "logs", 1) == pools.family(same, "zenith", "logs", 9)
+    others = [Plan("shared", {**plan.mapping, "dynamic": True}, plan.settings), Plan("shared", plan.mapping, {})]
+    assert len({pools.family(p, "acme", "logs", 1) for p in [plan, *others]} | {pools.family(plan, "acme", "web", 1)}) == 4
+
+
+def test_family_per_tenant_is_one_for_all_mappings():
+    plans = [Plan("per-tenant", {"properties": {"a": LONG}}), Plan("per-tenant", {"properties": {"a": TEXT}})]
+    families = {pools.family(plan, "acme", name, n) for n, (plan, name) in enumerate(zip(plans, ["logs", "web"], strict=True))}
+    assert len(families) == 1 and pools.family(plans[0], "zenith", "logs", 1) not in families
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (Plan("shared", {"properties": {"o": {"properties": {"j": {"type": "join"}}}}}), "join"),
+        (Plan("shared", {"properties": {"q": {"type": "percolator"}}}), "percolator"),
+        (Plan("shared", {}, {"index.analysis.analyzer.mine.type": "custom"}), "analysis"),
+        (Plan("shared", {}, {"index.sort.field": "a"}), "sorting"),
+        (Plan("shared", {}, {"index.mode": "time_series"}), "mode"),
+        (Plan("shared", {"_source": {"enabled": False}}), "root parameters"),
+        (Plan("shared", {"runtime": {"r": {"type": "long"}}}), "root parameters"),
+        (Plan("per-tenant", {"date_detection": False}), "root parameters"),
+        (Plan("shared", occasion="data stream"), "data stream"),
+        (Plan("per-tenant", occasion="resize"), "resize"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_index_that_cannot_share_has_a_pool_of_one(plan: Plan, reason: str):
+    assert pools.reason_for_one(plan) == reason and reason in pools.REASONS
+    assert pools.family(plan, "acme", "logs", 7) == "one~acme-7"
+
+
+@pytest.mark.parametrize("plan", [Plan("shared"), Plan("shared", {"dynamic": "strict"}, {"index.mode": "standard"})])
+def test_index_without_a_reason_shares(plan: Plan):
+    assert pools.reason_for_one(plan) is None
+
+
+def test_root_parameters_are_the_physical_index_of_a_pool_of_one():
+    plan = Plan("per-tenant", {"date_detection": False, "dynamic": False, "properties": {"a": LONG}})
+    pool = pools.new_pool(plan, "one~acme-7")
+    assert pools.body(pool, "per-tenant", Caps())["mappings"] == {
+        "date_detection": False, "dynamic": "strict", "_routing": {"required": True}
+    }
+    assert pools.object_mapping(plan.mapping, 7) == {"n7": {"type": "object", "dynamic": False, "properties": {"a": LONG}}}
+
+
+def test_generation_is_never_used_twice():
+    pool = Pool("f", {}, {})
+    assert pools.open_generation(pool).physical == "f-1" and pools.open_generation(pool).physical == "f-1"
+    pool.generations = [Generation(1, "f-1", "sealed")]
+    assert pools.open_generation(pool).physical == "f-2"
+    pool.generations = []
+    assert pools.open_generation(pool).physical == "f-3"
+
+
+def test_pool_is_full_at_any_cap():
+    caps = Caps(fields=10, documents=100, bytes=1000)
+    assert not pools.full(9, 99, 999, caps)
+    assert pools.full(10, 0, 0, caps) and pools.full(0, 100, 0, caps) and pools.full(0, 0, 1000, caps)
