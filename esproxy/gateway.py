@@ -81,8 +81,14 @@ class Gateway:
         self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
 
     def pools_for(self, plan: Plan) -> Pools | None:
-        """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for such."""
-        if plan.apart or plan.pattern is not None or plan.route.row.name in ELSEWHERE or self.placement.layouts(plan.owner().id) == {DEDICATED}:
+        """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for
+        such."""
+        if (
+            plan.apart
+            or plan.pattern is not None
+            or plan.route.row.name in ELSEWHERE
+            or self.placement.layouts(plan.owner().id) == {DEDICATED}
+        ):
             return None
         if self.pools is None:
             raise Failed("there is no catalogue for indices in pools")
@@ -257,7 +263,7 @@ class Exchange:
                 raise outcome
             return self._go_on()
         except EsproxyError as error:
-            return self._refuse(error)
+            return self._withhold(error)
 
     # --- a bulk beyond the window ------------------------------------------------------------------
 

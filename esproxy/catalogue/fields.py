@@ -50,7 +50,9 @@ def nest(paths: dict[str, Definition]) -> dict[str, Any]:
 def for_node(paths: dict[str, Definition]) -> dict[str, Definition]:
     """Definitions as a pool of ``shared`` gets them: an object's own ``dynamic`` is the proxy's to apply where it would let the
     node add fields by itself."""
-    return {path: {k: v for k, v in d.items() if k != "dynamic" or str(v).lower() in ("false", "strict")} for path, d in paths.items()}
+    return {
+        path: {k: v for k, v in d.items() if k != "dynamic" or str(v).lower() in ("false", "strict")} for path, d in paths.items()
+    }
 
 
 def restored(segment: str) -> str:

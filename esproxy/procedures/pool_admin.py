@@ -1,7 +1,8 @@
-"""Indices, mappings, settings and aliases of a tenant in pools: answered from the catalogue, with what only the node knows asked of it.
+"""Indices, mappings, settings and aliases of a tenant in pools: answered from the catalogue, with what only the node knows
+asked of it.
 
-A mapping is the physical one, cut down to the index's own fields and with their logical names: so it reads as the node writes mappings. Settings are
-the physical ones without what the pool needs for itself.
+A mapping is the physical one, cut down to the index's own fields and with their logical names: so it reads as the node writes
+mappings. Settings are the physical ones without what the pool needs for itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.fields import flatten, nest
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import Refusal, json_headers, no_such_index
+from esproxy.errors import Refusal, json_headers
 from esproxy.exchange import Reply
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.procedures.alias import change_aliases
@@ -30,29 +31,37 @@ from esproxy.procedures.pooled import Apart, Pooled, check_new_name
 from esproxy.tenancy.expressions import Options, matching
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import finish
-from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing
+from esproxy.tenancy.pool_rewrite import own_routing
 from esproxy.tenancy.target import UNFILTERED, Target
 
 POOLS_OWN = ("index.mapping.total_fields.limit",)
-REFUSED_SETTINGS = ("default_pipeline", "final_pipeline", "search.default_pipeline", "blocks.", "hidden", "routing_partition_size")
+REFUSED_SETTINGS = (
+    "default_pipeline",
+    "final_pipeline",
+    "search.default_pipeline",
+    "blocks.",
+    "hidden",
+    "routing_partition_size",
+)
 
 
 # --- indices -----------------------------------------------------------------------------------------
 
 
 def create_index(request: Pooled) -> Steps[Reply]:
-    plan, name = request.plan, request.parts["index"]
-    _known_parameters(request)
+    name = request.parts["index"]
+    known_parameters(request)
     check_new_name(name, request.product)
     if request.pools.placement.layout(request.tenant, name) != "shared":
         raise Apart
-    tree = _create_body(request)
+    tree = declaration(request)
     mapping = dict(tree.get("mappings") or {})
+    _check_mapping(mapping)
     settings = flat_settings(tree.get("settings") or {})
     aliases = {alias: properties or {} for alias, properties in (tree.get("aliases") or {}).items()}
     for alias, properties in aliases.items():
         check_new_name(alias, request.product)
-        _check_properties(properties)
+        check_properties(properties)
     try:
         yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
     except Refusal as error:
@@ -60,12 +69,13 @@ def create_index(request: Pooled) -> Steps[Reply]:
             raise (yield from _exists(request, name)) from None
         raise
     if aliases:
-        yield from change_aliases(request.cat, request.tenant, lambda directory: _added(directory, name, aliases))
+        yield from change_aliases(request.cat, request.tenant, lambda directory: added(directory, name, aliases))
     yield from request.one(name)
     return answer(request, {"acknowledged": True, "shards_acknowledged": True, "index": name})
 
 
-def _create_body(request: Pooled) -> dict[str, Any]:
+def declaration(request: Pooled) -> dict[str, Any]:
+    """The body, which has passed its rule table, with the client's own names. Raises Refusal."""
     if not request.body:
         return {}
     plan = request.plan
@@ -81,6 +91,27 @@ def _create_body(request: Pooled) -> dict[str, Any]:
 def _exists(request: Pooled, name: str) -> Steps[Refusal]:
     uuid = uuid_of((yield from request.one(name)))
     return Refusal(f"index [{name}/{uuid}] already exists", type="resource_already_exists_exception", index_uuid=uuid, index=name)
+
+
+def _check_mapping(mapping: dict[str, Any]) -> None:
+    """A field made by a script hides a meta field of its name, and the pool's filter is on one."""
+    for kind in ("runtime", "derived"):
+        if any(name.startswith("_") for name in mapping.get(kind) or {}):
+            raise Refusal(f"a [{kind}] field cannot have a name that begins with an underscore in a pool")
+
+
+def added(directory: Directory, index: str, aliases: dict[str, dict[str, Any]]) -> dict[str, Targets]:
+    return {alias: {**directory.aliases.get(alias, Alias({})).now, index: properties} for alias, properties in aliases.items()}
+
+
+def check_properties(properties: dict[str, Any]) -> None:
+    for key in properties:
+        if key.endswith("routing"):
+            raise own_routing()
+        if key == "filter" and properties[key] is not None:
+            raise Refusal("an alias with a filter is not available yet for indices in a pool")
+        if key not in ("is_write_index", "is_hidden", "filter"):
+            raise Refusal(f"unknown field [{key}]")
 
 
 class Declared:
@@ -118,7 +149,7 @@ def flat_settings(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def delete_index(request: Pooled) -> Steps[Reply]:
-    _known_parameters(request)
+    known_parameters(request)
     options = Options.of({"expand_wildcards": "open,closed", **request.plan.query}, aliases=False)
     found, _ = yield from request.resolved(request.parts["index"], options)
     if found.found:
@@ -130,7 +161,7 @@ def delete_index(request: Pooled) -> Steps[Reply]:
 def get_index(request: Pooled) -> Steps[Reply]:
     """Aliases, mapping and settings; also the endpoints that ask for one of them."""
     plan = request.plan
-    _known_parameters(request)
+    known_parameters(request)
     targets = yield from request.some(request.parts.get("index", "_all"))
     wanted = _PARTS[plan.route.row.name]
     out: dict[str, Any] = {target.name: {} for target in targets}
@@ -147,7 +178,9 @@ def get_index(request: Pooled) -> Steps[Reply]:
     for target in targets:
         here = out[target.name]
         if "aliases" in wanted:
-            here["aliases"] = {name: echo(a.now[target.name]) for name, a in sorted(directory.aliases.items()) if target.name in a.now}
+            here["aliases"] = {
+                name: echo(a.now[target.name]) for name, a in sorted(directory.aliases.items()) if target.name in a.now
+            }
         if "mappings" in wanted:
             here["mappings"] = logical_mapping(target, mappings[target.physical]["mappings"])
         if "settings" in wanted:
@@ -232,16 +265,12 @@ def uuid_of(target: Target) -> str:
 
 def put_mapping(request: Pooled) -> Steps[Reply]:
     """New fields only; a known field keeps its definition, as on a node."""
-    plan = request.plan
-    _known_parameters(request)
-    assert plan.endpoint.request is not None
-    run = core.Pass(plan.cluster.engine.grammar, plan.endpoint.request, UNFILTERED, Declared(), max_depth=request.pools.max_depth)
-    out = run.feed(request.body, True)
-    if run.status is not core.Status.OK:
-        raise bodies.refusal(plan, run, request.body)
-    tree = orjson.loads(out)
+    known_parameters(request)
+    tree = declaration(request)
     if set(tree) - {"properties"}:
-        raise Refusal(f"only [properties] of a mapping can be changed for an index in a pool, not {sorted(set(tree) - {'properties'})}")
+        raise Refusal(
+            f"only [properties] of a mapping can be changed for an index in a pool, not {sorted(set(tree) - {'properties'})}"
+        )
     wanted = flatten(tree.get("properties") or {})
     for target in (yield from request.some(request.parts["index"])):
         for path, definition in wanted.items():
@@ -266,167 +295,8 @@ def shards(request: Pooled) -> Steps[Reply]:
     return node_reply(request, (yield call))
 
 
-# --- aliases -------------------------------------------------------------------------------------------
-
-
-def get_alias(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
-    _known_parameters(request)
-    targets = yield from request.some(request.parts.get("index", "_all"))
-    directory = request.sight.directory
-    assert directory is not None
-    named = request.parts.get("name")
-    patterns = [] if named in (None, "_all", "*") else str(named).split(",")
-    out: dict[str, Any] = {}
-    seen: set[str] = set()
-    for target in targets:
-        own = {name: echo(a.now[target.name]) for name, a in sorted(directory.aliases.items()) if target.name in a.now}
-        if patterns:
-            kept = {name for pattern in patterns for name in matching(pattern, list(own))}
-            own = {name: properties for name, properties in own.items() if name in kept}
-        seen |= own.keys()
-        if own or named is None:
-            out[target.name] = {"aliases": own}
-    absent = [name for name in patterns if "*" not in name and name not in seen]
-    if plan.head.method == "HEAD" and named is not None and not seen:
-        return Reply(404, json_headers(request.product), b"")
-    if absent:
-        words = "alias" if len(absent) == 1 else "aliases"
-        tree = {"error": f"{words} [{','.join(sorted(absent))}] missing", "status": 404, **out}
-        return Reply(404, json_headers(request.product), encode(plan, tree))
-    return answer(request, out)
-
-
-def put_alias(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
-    _known_parameters(request)
-    properties = {key: value for key, value in _alias_body(request).items() if key not in ("index", "alias")}
-    found, _ = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
-    alias = request.parts["name"]
-    check_new_name(alias, request.product)
-    _check_properties(properties)
-    indices = list(found.found)
-    yield from _change(request, [("add", index, alias, properties) for index in indices])
-    return answer(request, {"acknowledged": True})
-
-
-def delete_alias(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
-    _known_parameters(request)
-    found, directory = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
-    actions = _removals(directory, list(found.found), request.parts["name"].split(","))
-    if not actions:
-        raise _alias_missing(request.parts["name"])
-    yield from _change(request, actions)
-    return answer(request, {"acknowledged": True})
-
-
-def update_aliases(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
-    _known_parameters(request)
-    tree = _alias_body(request)
-    changes: list[tuple[str, str, str, dict[str, Any]]] = []
-    for action in tree.get("actions") or []:
-        if not isinstance(action, dict) or len(action) != 1:
-            raise Refusal("Too many operations declared on operation entry")
-        verb, options = next(iter(action.items()))
-        changes += yield from _action(request, verb, dict(options))
-    if not changes:
-        raise Refusal("No action specified")
-    yield from _change(request, changes)
-    return answer(request, {"acknowledged": True})
-
-
-def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[list[tuple[str, str, str, dict[str, Any]]]]:
-    if verb not in ("add", "remove"):
-        raise Refusal(f"the action [{verb}] on aliases is not available yet for indices in a pool")
-    indices = _list(options.pop("index", None)) + _list(options.pop("indices", None))
-    aliases = _list(options.pop("alias", None)) + _list(options.pop("aliases", None))
-    must_exist = options.pop("must_exist", None)
-    if not indices:
-        raise Refusal("One of [index] or [indices] is required")
-    found, directory = yield from request.resolved(",".join(indices), Options(aliases=False))
-    if verb == "remove":
-        removals = _removals(directory, list(found.found), aliases)
-        if not removals and must_exist is not False:
-            raise _alias_missing(",".join(aliases))
-        return removals
-    for alias in aliases:
-        check_new_name(alias, request.product)
-    _check_properties(options)
-    return [("add", index, alias, options) for index in found.found for alias in aliases]
-
-
-def _change(request: Pooled, changes: list[tuple[str, str, str, dict[str, Any]]]) -> Steps[None]:
-    """All at once. The directory is the one that the change is written to, so what it no longer has is refused then."""
-
-    def wanted(directory: Directory) -> dict[str, Targets]:
-        out: dict[str, Targets] = {}
-        for verb, index, alias, properties in changes:
-            if index not in directory.indices:
-                raise no_such_index(index)
-            if alias in directory.indices:
-                reason = f"Invalid alias name [{alias}]: an index or data stream exists with the same name as the alias"
-                raise Refusal(reason, type="invalid_alias_name_exception", index_uuid="_na_", index=alias)
-            now = out.setdefault(alias, dict(directory.aliases.get(alias, Alias({})).now))
-            if verb == "add":
-                now[index] = properties
-            else:
-                now.pop(index, None)
-        return out
-
-    yield from change_aliases(request.cat, request.tenant, wanted)
-    request.sight.used.clear()  # what this rests on is what it has changed
-
-
-def _added(directory: Directory, index: str, aliases: dict[str, dict[str, Any]]) -> dict[str, Targets]:
-    return {alias: {**directory.aliases.get(alias, Alias({})).now, index: properties} for alias, properties in aliases.items()}
-
-
-def _removals(directory: Directory, indices: list[str], patterns: list[str]) -> list[tuple[str, str, str, dict[str, Any]]]:
-    out: list[tuple[str, str, str, dict[str, Any]]] = []
-    for pattern in patterns:
-        for alias in matching("*" if pattern == "_all" else pattern, sorted(directory.aliases)):
-            out += [("remove", index, alias, {}) for index in indices if index in directory.aliases[alias].now]
-    return out
-
-
-def _alias_body(request: Pooled) -> dict[str, Any]:
-    if not request.body:
-        return {}
-    plan = request.plan
-    assert plan.endpoint.request is not None
-    run = core.Pass(plan.cluster.engine.grammar, plan.endpoint.request, UNFILTERED, Declared(), max_depth=request.pools.max_depth)
-    out = run.feed(request.body, True)
-    if run.status is not core.Status.OK:
-        raise bodies.refusal(plan, run, request.body)
-    tree: dict[str, Any] = orjson.loads(out)
-    return tree
-
-
-def _check_properties(properties: dict[str, Any]) -> None:
-    for key in properties:
-        if key.endswith("routing"):
-            raise own_routing()
-        if key == "filter" and properties[key] is not None:
-            raise Refusal("an alias with a filter is not available yet for indices in a pool")
-        if key not in ("is_write_index", "is_hidden", "filter"):
-            raise Refusal(f"unknown field [{key}]")
-
-
-def _alias_missing(name: str) -> Refusal:
-    extra = {"resource.type": "aliases", "resource.id": name}
-    return Refusal(f"aliases [{name}] missing", status=404, type="aliases_not_found_exception", **extra)
-
-
 def echo(properties: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in properties.items() if value is not None}
-
-
-def _list(value: Any) -> list[str]:
-    if value is None:
-        return []
-    return [str(item) for item in value] if isinstance(value, list) else str(value).split(",")
 
 
 # --- answers ---------------------------------------------------------------------------------------------
@@ -437,9 +307,7 @@ def answer(request: Pooled, tree: dict[str, Any]) -> Reply:
     return finish(plan, 200, json_headers(request.product), encode(plan, tree))
 
 
-def _known_parameters(request: Pooled) -> None:
+def known_parameters(request: Pooled) -> None:
     """The parameters are ours to use; one that the node would refuse is refused."""
     plan = request.plan
     physical_query(plan, [], None)
-
-

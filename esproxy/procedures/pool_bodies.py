@@ -37,7 +37,8 @@ class DocumentResolver(PoolResolver):
 
 
 def physical(raw: bytes, index: Index, plan: Plan) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
-    """A document as it is stored; None with the fields that have to be there first. Raises Refusal for one that its index does not take."""
+    """A document as it is stored; None with the fields that have to be there first. Raises Refusal for one that its index does
+    not take."""
     if not raw.lstrip().startswith(b"{"):
         return raw, {}  # the node's to refuse
     version = str(plan.cluster.info["version"]["number"])

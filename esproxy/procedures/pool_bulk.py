@@ -2,9 +2,10 @@
 
     read every line · make the indices that are not there · add the fields that are not there · send · restore
 
-Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body refuses the whole
-bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's 400 on every node, in its place, and what
-the item says is replaced by the reason. A document that is not JSON goes as ``{``, whose reason the node gives.
+Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
+refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
+400 on every node, in its place, and what the item says is replaced by the reason. A document that is not JSON goes as ``{``,
+whose reason the node gives.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def _records(request: Pooled) -> list[Record]:
 
 
 def _check(request: Pooled, state: int, line: bytes, number: int) -> None:
-    run = core.Pass(request.plan.cluster.engine.grammar, state, UNFILTERED, PoolResolver(request.plan, []), max_depth=request.pools.max_depth)
+    run = core.Pass(
+        request.plan.cluster.engine.grammar, state, UNFILTERED, PoolResolver(request.plan, []), max_depth=request.pools.max_depth
+    )
     run.feed(line, True)
     if run.status is not core.Status.OK:
         raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
@@ -193,7 +196,12 @@ def _rewrite_sources(request: Pooled, records: list[Record]) -> Steps[None]:
             return
         for physical, fields in wanted.items():
             target = request.targets[physical]
-            yield from _add(request, target, fields, [record for record in pending if record.target is not None and record.target.physical == physical])
+            yield from _add(
+                request,
+                target,
+                fields,
+                [record for record in pending if record.target is not None and record.target.physical == physical],
+            )
         pending = [record for record in pending if record.out is None and record.error is None]
         for record in pending:
             assert record.target is not None
@@ -259,8 +267,11 @@ def _with_errors(body: bytes, records: list[Record]) -> bytes:
         item = tree["items"][at]
         verb = next(iter(item))
         id = record.meta.get("_id")
-        item[verb] = {"_index": record.name, "_id": None if id is None else text_of(id), "status": record.error.status, "error": record.error.cause()}
+        item[verb] = {
+            "_index": record.name,
+            "_id": None if id is None else text_of(id),
+            "status": record.error.status,
+            "error": record.error.cause(),
+        }
     tree["errors"] = True
     return orjson.dumps(tree)
-
-

@@ -1,7 +1,7 @@
 """``_cat/indices``, ``_cat/count`` and ``_cluster/health`` for indices in ``shared``.
 
-Counts are the index's own: one search each, in one call. What a node measures for the whole physical index (sizes, deleted documents) is given in
-the index's share of the pool's documents, so that it says nothing of anybody else's.
+Counts are the index's own: one search each, in one call. What a node measures for the whole physical index (sizes, deleted
+documents) is given in the index's share of the pool's documents, so that it says nothing of anybody else's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ IDS = frozenset(("uuid", "id"))
 COUNTS = frozenset(("docs.count", "dc", "docsCount"))
 DELETED = frozenset(("docs.deleted", "dd", "docsDeleted"))
 BYTES = frozenset(("store.size", "ss", "storeSize", "pri.store.size", "dataset.size"))
-PLAIN = frozenset(("health", "h", "status", "s", "pri", "p", "shards.primary", "shardsPrimary", "rep", "r", "shards.replica", "shardsReplica"))
+PLAIN = frozenset(
+    ("health", "h", "status", "s", "pri", "p", "shards.primary", "shardsPrimary", "rep", "r", "shards.replica", "shardsReplica")
+)
 DATES = frozenset(("creation.date", "cd", "creation.date.string", "cds"))
 KNOWN = cat.INDEX_COLUMNS | IDS | COUNTS | DELETED | BYTES | PLAIN | DATES
 UNITS = (("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10))
@@ -44,7 +46,7 @@ def indices(request: Pooled) -> Steps[Reply]:
     header = query.pop("v", "false") != "false"
     columns = [column for column in query.get("h", "").split(",") if column]
     sort = query.pop("s", None)
-    if sort is not None and set(part.partition(":")[0] for part in sort.split(",")) - cat.INDEX_COLUMNS:
+    if sort is not None and {part.partition(":")[0] for part in sort.split(",")} - cat.INDEX_COLUMNS:
         raise Refusal("a cat table of indices in pools can only be sorted by [index] yet")
     wanted_bytes = query.pop("bytes", None)
     expression = ",".join(target.physical for target in targets) or nothing(request)
@@ -145,7 +147,11 @@ def count(request: Pooled) -> Steps[Reply]:
     if is_error(answer.status, answer.body):
         return node_reply(request, answer)
     now = time.time()
-    row = {"epoch": str(int(now)), "timestamp": time.strftime("%H:%M:%S", time.gmtime(now)), "count": str(orjson.loads(answer.body)["count"])}
+    row = {
+        "epoch": str(int(now)),
+        "timestamp": time.strftime("%H:%M:%S", time.gmtime(now)),
+        "count": str(orjson.loads(answer.body)["count"]),
+    }
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
     if wants_json(plan):
         return Reply(200, json_headers(plan.product), encode(plan, [row]))

@@ -1,7 +1,7 @@
 """Operations on one document of an index in ``shared``.
 
-The id gets its scope in front, the routing is the scope. A document without an id gets one from the proxy, so that the node sees one that carries
-the scope. A document's unknown fields are added to the index and its pool before it is sent.
+The id gets its scope in front, the routing is the scope. A document without an id gets one from the proxy, so that the node
+sees one that carries the scope. A document's unknown fields are added to the index and its pool before it is sent.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ def _require_alias(request: Pooled, query: dict[str, str]) -> None:
 def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply:
     plan = request.plan
     reader = PoolAnswer(plan, {target.physical: target}, {})
+    reader.verified = plan.route.row.name in ("get_source", "exists_source")  # the answer is the document, found by its scoped id
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
         headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from esproxy.errors import Refusal
 from esproxy.procedures import pool_admin as admin
+from esproxy.procedures import pool_aliases as aliases
 from esproxy.procedures import pool_cat as cat
 from esproxy.procedures import pool_documents as documents
 from esproxy.procedures import pool_search as searches
@@ -48,11 +49,11 @@ FAMILIES: dict[str, Served] = {
     "indices.put_mapping": Served(admin.put_mapping, True),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
-    "indices.get_alias": Served(admin.get_alias),
-    "indices.exists_alias": Served(admin.get_alias),
-    "indices.put_alias": Served(admin.put_alias, True),
-    "indices.delete_alias": Served(admin.delete_alias, True),
-    "indices.update_aliases": Served(admin.update_aliases, True),
+    "indices.get_alias": Served(aliases.get_alias),
+    "indices.exists_alias": Served(aliases.get_alias),
+    "indices.put_alias": Served(aliases.put_alias, True),
+    "indices.delete_alias": Served(aliases.delete_alias, True),
+    "indices.update_aliases": Served(aliases.update_aliases, True),
     "cat.indices": Served(cat.indices),
     "cat.count": Served(cat.count),
     "cluster.health": Served(cat.health),

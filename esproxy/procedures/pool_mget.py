@@ -1,6 +1,7 @@
 """``_mget`` over indices in ``shared``: each document with the physical index, id and routing of its own index.
 
-A document of an index that is not there is asked for under the tenant's own prefix, so that the node makes the error, in its place.
+A document of an index that is not there is asked for under the tenant's own prefix, so that the node makes the error, in its
+place.
 """
 
 from __future__ import annotations
@@ -90,4 +91,6 @@ def _rename(options: dict[str, Any], fields: PoolResolver) -> None:
         elif isinstance(value, list):
             options[key] = [fields.field(str(item)) for item in value]
         elif isinstance(value, dict):
-            options[key] = {k: [fields.field(str(item)) for item in (v if isinstance(v, list) else [v])] for k, v in value.items()}
+            options[key] = {
+                k: [fields.field(str(item)) for item in (v if isinstance(v, list) else [v])] for k, v in value.items()
+            }

@@ -1,7 +1,8 @@
 """Searches over indices in ``shared``, and what else takes a query: count, validate, by-query calls, msearch.
 
-One call over the physical indices of all targets, routed to their scopes, with one filter at every query root. An expression that comes to nothing
-is asked under the tenant's own prefix, as one that matches nothing there, so that the node itself makes the empty answer.
+One call over the physical indices of all targets, routed to their scopes, with one filter at every query root. An expression
+that comes to nothing is asked under the tenant's own prefix, as one that matches nothing there, so that the node itself makes
+the empty answer.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ def msearch(request: Pooled) -> Steps[Reply]:
         raise Refusal("The msearch request must be terminated by a newline [\n]")
     lines = request.body[:-1].split(b"\n")
     if len(lines) % 2:
-        raise Refusal("Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception")
+        raise Refusal(
+            "Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception"
+        )
     out: list[bytes] = []
     for header, search_line in zip(lines[::2], lines[1::2], strict=True):
         out += yield from _one_search(request, header, search_line)

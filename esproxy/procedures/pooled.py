@@ -2,12 +2,12 @@
 
     believe or look → resolve → rewrite → call → restore, verify → rule A → Reply
 
-``pooled`` is one procedure without a key: it belongs to its client. What it rests on, the directory of its tenant, is believed from memory
-or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not is done again
-from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
+``pooled`` is one procedure without a key: it belongs to its client. What it rests on, the directory of its tenant, is believed
+from memory or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not
+is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
 
-A family (``pool_documents``, ``pool_search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and makes the
-reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
+A family (``pool_documents``, ``pool_search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
+makes the reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
 """
 
 from __future__ import annotations
@@ -135,8 +135,10 @@ class Pooled:
             if apart and all(apart) and not pattern:
                 raise Apart
             if pattern or any(apart):
-                reason = f"[{expression}] may name indices in pools and others in one request, which is not available yet: name them one by one"
-                raise Refusal(reason)
+                raise Refusal(
+                    f"[{expression}] may name indices in pools and others in one request, which is not available yet:"
+                    " name them one by one"
+                )
         found = resolve(directory, expression, options, product=self.product)
         self.sight.use(found.used)
         return found, directory
@@ -259,8 +261,8 @@ def _behind(alias: str, directory: Directory, write: bool) -> str:
         if len(targets) == 1 and "is_write_index" not in next(iter(targets.values())):
             return next(iter(targets))
         reason = (
-            f"no write index is defined for alias [{alias}]. The write index may be explicitly disabled using is_write_index=false"
-            " or the alias points to multiple indices without one being designated as a write index"
+            f"no write index is defined for alias [{alias}]. The write index may be explicitly disabled using"
+            " is_write_index=false or the alias points to multiple indices without one being designated as a write index"
         )
         raise Refusal(reason)
     if len(targets) != 1:
@@ -293,4 +295,3 @@ def check_new_name(name: str, product: bool) -> None:
         raise invalid_index_name(name, f"index name is too long, ({len(name.encode())} > 255)")
     if name in (".", ".."):
         raise invalid_index_name(name, "must not be '.' or '..'")
-

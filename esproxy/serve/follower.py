@@ -1,8 +1,8 @@
 """Following the catalogue, once per worker: join, poll each second, tend what is left to be done, leave.
 
-Polls run one after another, each in its turn, so that a slow one delays the next and nothing else. Work that is mostly waiting (sweeping
-tombstones, finishing what a dead worker left) runs beside them, one job per tenant, a few at a time. A poll that fails is logged and
-tried again: meanwhile the lease runs out, and requests look for themselves.
+Polls run one after another, each in its turn, so that a slow one delays the next and nothing else. Work that is mostly waiting
+(sweeping tombstones, finishing what a dead worker left) runs beside them, one job per tenant, a few at a time. A poll that
+fails is logged and tried again: meanwhile the lease runs out, and requests look for themselves.
 """
 
 from __future__ import annotations
@@ -136,5 +136,3 @@ def follow(proxy: Proxy) -> Follower | None:
     """Begin, where the configuration can give pools."""
     pools = proxy.gateway.pools
     return Follower(pools.catalogue, proxy.procedures) if pools is not None else None
-
-

@@ -1,8 +1,9 @@
 """Index expressions evaluated on a tenant's directory, as nodes evaluate them on theirs.
 
-A term is a name, a pattern, or an exclusion; ``_all``, ``*``, a lone comma and nothing at all mean everything. Aliases resolve to their indices;
-an index that is reached by its own name or pattern too is not filtered by an alias. The engines differ over exclusions:
-Elasticsearch takes ``-x`` for one anywhere, OpenSearch only behind a wildcard, and else for a name, which none can be.
+A term is a name, a pattern, or an exclusion; ``_all``, ``*``, a lone comma and nothing at all mean everything. Aliases resolve
+to their indices; an index that is reached by its own name or pattern too is not filtered by an alias. The engines differ over
+exclusions: Elasticsearch takes ``-x`` for one anywhere, OpenSearch only behind a wildcard, and else for a name, which none can
+be.
 
 What comes out is concrete: names of indices in the directory, and names that are not there. Errors are worded as nodes do.
 """
@@ -42,8 +43,8 @@ class Options:
 
 @dataclass(slots=True)
 class Resolved:
-    """``found``: index → the filters of the aliases it was reached by, None when it was reached by itself. ``used``: every name that
-    this rests on. ``missing``: concrete names that are not in the directory."""
+    """``found``: index → the filters of the aliases it was reached by, None when it was reached by itself. ``used``: every name
+    that this rests on. ``missing``: concrete names that are not in the directory."""
 
     found: dict[str, Filters | None] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)

@@ -1,10 +1,11 @@
 """Names of fields in a request over indices in ``shared``, and back.
 
-A path keeps its name unless its pool already had that name with another type (``esproxy.catalogue.fields``). So there is something to do only for
-targets with such fields: then an exact path is looked up, a pattern is expanded to the paths it matches where one of these has another name, and on
-the way back the end of each segment is taken off, which needs no table.
+A path keeps its name unless its pool already had that name with another type (``esproxy.catalogue.fields``). So there is
+something to do only for targets with such fields: then an exact path is looked up, a pattern is expanded to the paths it
+matches where one of these has another name, and on the way back the end of each segment is taken off, which needs no table.
 
-Of the meta fields ``_routing``, the discriminator, is never let through, and ``_id`` only at positions that the rule tables know as ids.
+Of the meta fields ``_routing``, the discriminator, is never let through, and ``_id`` only at positions that the rule tables
+know as ids.
 """
 
 from __future__ import annotations

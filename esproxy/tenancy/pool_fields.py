@@ -1,7 +1,7 @@
 """Documents with the physical names of their fields, and back.
 
-Only documents of indices with renamed fields, or with names that end in ``~`` and digits, come here. Numbers keep their spelling: a document is what its
-tenant wrote.
+Only documents of indices with renamed fields, or with names that end in ``~`` and digits, come here. Numbers keep their
+spelling: a document is what its tenant wrote.
 """
 
 from __future__ import annotations

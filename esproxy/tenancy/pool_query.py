@@ -1,7 +1,7 @@
 """Parameters of a request to a pool.
 
-What says which indices are meant has been used by then and does not go upstream: the indices are concrete. A query in a parameter (``q``) goes into
-the body, where the filter is put around it. ``routing`` is the proxy's own.
+What says which indices are meant has been used by then and does not go upstream: the indices are concrete. A query in a
+parameter (``q``) goes into the body, where the filter is put around it. ``routing`` is the proxy's own.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
         elif name == "scroll":
             raise Refusal("a scroll is not available yet for indices in a pool: use search_after")
         elif name == "wait_for_completion" and value == "false":
-            raise Refusal("the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome")
+            raise Refusal(
+                "the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome"
+            )
         else:
             out[name] = value
     if "_index" in plan.query.get("sort", ""):

@@ -1,7 +1,8 @@
 """Answers from pools: restored and verified.
 
-Every name of an index in an answer must be that of one of the request's targets (or one that was sent for a name that is not there), and
-every id must carry the scope of the target whose index stands beside it. Both are checked before either is stripped.
+Every name of an index in an answer must be that of one of the request's targets (or one that was sent for a name that is not
+there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are checked before either is
+stripped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 
 
 class PoolAnswer:
-    """Answers the core's stops. ``targets``: physical name → target; ``sent_as``: other physical names → what the client wrote."""
+    """Answers the core's stops. ``targets``: physical name → target; ``sent_as``: other physical names → what the client
+    wrote."""
 
     def __init__(self, plan: Plan, targets: dict[str, Target], sent_as: dict[str, str], *, error: bool = False) -> None:
         self.plan = plan
@@ -32,10 +34,13 @@ class PoolAnswer:
         self.sent_as = sent_as
         self.error = error
         self.last: Target | None = None  # whose index was named last
+        self.verified = False  # an id has been checked since
         self.renames = any(target.renamed for target in targets.values())
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
+            if not self.verified:
+                raise Violation("a document without an id")
             return logical_document(raw)
         value = orjson.loads(raw)
         if not isinstance(value, str):
@@ -53,6 +58,7 @@ class PoolAnswer:
         raise Violation(f"a position of kind {kind.name}")
 
     def name(self, physical: str) -> str:
+        self.verified = False
         target = self.targets.get(physical)
         if target is not None:
             self.last = target
@@ -74,6 +80,7 @@ class PoolAnswer:
             raise Violation("an id without an index")
         if not physical.startswith(self.last.id_front):
             raise Violation("an id")
+        self.verified = True
         return physical[len(self.last.id_front) :]
 
     def text(self, text: str) -> str:
@@ -116,7 +123,11 @@ def unwrapped(body: bytes) -> bytes:
     tree = orjson.loads(body)
     for holder in [tree, *tree.get("responses", [])]:
         error = holder.get("error")
-        if isinstance(error, dict) and str(error.get("reason", "")).endswith(WRAPPED) and isinstance(error.get("caused_by"), dict):
+        if (
+            isinstance(error, dict)
+            and str(error.get("reason", "")).endswith(WRAPPED)
+            and isinstance(error.get("caused_by"), dict)
+        ):
             inner: dict[str, Any] = error["caused_by"]
             holder["error"] = {"root_cause": [{key: value for key, value in inner.items() if key != "caused_by"}], **inner}
     return orjson.dumps(tree)

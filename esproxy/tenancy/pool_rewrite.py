@@ -1,8 +1,9 @@
 """Request bodies and parameters for indices in ``shared``: what the core stops at, answered.
 
 Two passes. The core's is strict, puts the filter at every query root, and renames fields; names of indices and ids it leaves,
-because what they become depends on what stands beside them (``{"index", "id"}`` of a lookup). Where it met one, the body is walked
-again as a tree under the same table (``places``), and every position of kind INDEX, EXPR, ID or ROUTING is dealt with there.
+because what they become depends on what stands beside them (``{"index", "id"}`` of a lookup). Where it met one, the body is
+walked again as a tree under the same table (``places``), and every position of kind INDEX, EXPR, ID or ROUTING is dealt with
+there.
 """
 
 from __future__ import annotations
@@ -121,7 +122,9 @@ class PoolResolver:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 
 
-def walk(plan: Plan, state: int, body: bytes, resolver: PoolResolver, bindings: core.Bindings, max_depth: int) -> tuple[bytes, core.Pass]:
+def walk(
+    plan: Plan, state: int, body: bytes, resolver: PoolResolver, bindings: core.Bindings, max_depth: int
+) -> tuple[bytes, core.Pass]:
     """One strict pass. Raises Refusal."""
     run = core.Pass(plan.cluster.engine.grammar, state, bindings, resolver, max_depth=max_depth)
     out = run.feed(body, True)
@@ -140,10 +143,12 @@ DICTIONARY = ("terms", "significant_terms", "significant_text", "multi_terms", "
 
 
 def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
-    """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal. A pool of one has
-    nobody else's."""
+    """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal.
+    A pool of one has nobody else's."""
     if marks & Mark.RUNTIME and resolver.fields.underscored:
-        raise Refusal("a request that defines fields cannot name fields that begin with an underscore, which could hide the pool's own")
+        raise Refusal(
+            "a request that defines fields cannot name fields that begin with an underscore, which could hide the pool's own"
+        )
     if all(target.index.reason is not None for target in resolver.targets):
         return
     if marks & Mark.GLOBAL:
@@ -154,7 +159,9 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
         raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
     if (escaped or b"min_doc_count" in body) and _empty_buckets(orjson.loads(body)):
-        raise Refusal("[min_doc_count] can only be 1 or more for indices in a pool: empty buckets are made of the terms of the whole pool")
+        raise Refusal(
+            "[min_doc_count] can only be 1 or more for indices in a pool: empty buckets are made of the terms of the whole pool"
+        )
 
 
 def _empty_buckets(tree: Any) -> bool:

@@ -25,9 +25,12 @@ ID_END = ":"
 FIELDS = (Kind.FIELD, Kind.SOURCE)
 LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
 REQUEST_STOPS = (*NAMES, *NAMESPACES, *FIELDS, *LANGUAGES, Kind.ID, Kind.ROUTING, Kind.DOC, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
-ANSWER_STOPS = (*NAMES, *NAMESPACES, Kind.ID, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
+ANSWER_STOPS = (*NAMES, *NAMESPACES, Kind.ID, Kind.DOC, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
 
-STOPS = {**dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)), Kind.INDEX: Action(Op.STOP, absent=b'"shapes"')}  # where nodes look by default
+STOPS = {
+    **dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)),
+    Kind.INDEX: Action(Op.STOP, absent=b'"shapes"'),
+}  # where nodes look by default
 
 
 class Target:
@@ -77,8 +80,8 @@ def shared_request(targets: list[Target]) -> core.Bindings:
 
 @cache
 def shared_answer(*, keep_tags: bool, renames: bool) -> core.Bindings:
-    """Answers from pools. ``renames``: some field has a physical name of its own, so fields and documents are stops too."""
-    stops = (*ANSWER_STOPS, Kind.FIELD, Kind.DOC) if renames else ANSWER_STOPS
+    """Answers from pools. ``renames``: some field has a physical name of its own, so names of fields are stops too."""
+    stops = (*ANSWER_STOPS, Kind.FIELD) if renames else ANSWER_STOPS
     actions = {**dict.fromkeys(stops, Action(Op.STOP)), Kind.ROUTING: Action(Op.DROP)}
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)

@@ -53,7 +53,9 @@ class Tenant:
         else:
             answer = self.http.request(method, path, json=body) if body is not None else self.http.request(method, path)
         self.text = answer.text
-        return answer.status_code, answer.json() if "json" in answer.headers.get("content-type", "") and answer.text else answer.text
+        return answer.status_code, answer.json() if "json" in answer.headers.get(
+            "content-type", ""
+        ) and answer.text else answer.text
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         status, tree = self.call(method, path, body)
@@ -151,7 +153,11 @@ def test_search_renamed_field_every_use(pair: tuple[Tenant, Tenant]) -> None:
     assert ids(two.ok("GET", f"/{index}/_search?q=n:five")) == ["1"]
     assert ids(two.ok("GET", f"/{index}/_search?q=five&df=n")) == ["1"]
     assert ids(two.ok("POST", f"/{index}/_search", {"query": {"exists": {"field": "n"}}})) == ["1", "2"]
-    found = two.ok("POST", f"/{index}/_search", {"sort": ["n.keyword"], "fields": ["n"], "highlight": {"fields": {"n": {}}}, "query": {"match": {"n": "five"}}})
+    found = two.ok(
+        "POST",
+        f"/{index}/_search",
+        {"sort": ["n.keyword"], "fields": ["n"], "highlight": {"fields": {"n": {}}}, "query": {"match": {"n": "five"}}},
+    )
     hit = found["hits"]["hits"][0]
     assert hit["fields"] == {"n": ["five"]} and hit["highlight"] == {"n": ["<em>five</em>"]} and hit["sort"] == ["five"]
     aggs = {"a": {"terms": {"field": "n.keyword"}}}
@@ -168,17 +174,26 @@ def test_search_counts_only_own(pair: tuple[Tenant, Tenant]) -> None:
     one, _ = pair
     one.ok("PUT", f"/{index}-b/_doc/1?refresh=true", {"w": "apple"})
     assert one.ok("GET", f"/{index}*/_count")["count"] == 3
-    found = one.ok("POST", f"/{index}*/_search", {
-        "aggs": {"w": {"terms": {"field": "w.keyword"}, "aggs": {"t": {"top_hits": {"size": 5}}}}, "i": {"terms": {"field": "_index"}}},
-        "sort": ["_index"],
-    })
+    found = one.ok(
+        "POST",
+        f"/{index}*/_search",
+        {
+            "aggs": {
+                "w": {"terms": {"field": "w.keyword"}, "aggs": {"t": {"top_hits": {"size": 5}}}},
+                "i": {"terms": {"field": "_index"}},
+            },
+            "sort": ["_index"],
+        },
+    )
     assert CANARY not in one.text and "pool~" not in one.text
     assert {b["key"]: b["doc_count"] for b in found["aggregations"]["w"]["buckets"]} == {"apple": 2, "pear": 1}
     assert {b["key"]: b["doc_count"] for b in found["aggregations"]["i"]["buckets"]} == {index: 2, f"{index}-b": 1}
     assert sorted(hit["sort"][0] for hit in found["hits"]["hits"]) == [index, index, f"{index}-b"]
     assert ids(one.ok("POST", f"/{index}*/_search", {"query": {"ids": {"values": ["1"]}}})) == ["1", "1"]
     assert ids(one.ok("POST", f"/{index}/_search", {"query": {"terms": {"_id": ["1", "9"]}}})) == ["1"]
-    assert ids(one.ok("POST", f"/{index}/_search", {"query": {"terms": {"w": {"index": f"{index}-b", "id": "1", "path": "w"}}}})) == ["1"]
+    assert ids(
+        one.ok("POST", f"/{index}/_search", {"query": {"terms": {"w": {"index": f"{index}-b", "id": "1", "path": "w"}}}})
+    ) == ["1"]
     assert ids(one.ok("POST", f"/{index}*,-{index}/_search", {})) == ["1"]
     assert one.ok("GET", "/nothing*/_search")["hits"]["total"]["value"] == 0
     status, tree = one.call("GET", f"/{index},nope/_search")
@@ -220,13 +235,24 @@ def test_bulk_items_in_their_places(pair: tuple[Tenant, Tenant]) -> None:
 def test_mget_and_msearch_with_missing_indices(pair: tuple[Tenant, Tenant]) -> None:
     index = fill(pair)
     one, _ = pair
-    answer = one.ok("POST", "/_mget", {"docs": [{"_index": index, "_id": "1"}, {"_index": "nope", "_id": "1"}, {"_index": index, "_id": "9"}]})
-    assert [(d["_index"], d["_id"], d.get("found")) for d in answer["docs"]] == [(index, "1", True), ("nope", "1", None), (index, "9", False)]
+    answer = one.ok(
+        "POST", "/_mget", {"docs": [{"_index": index, "_id": "1"}, {"_index": "nope", "_id": "1"}, {"_index": index, "_id": "9"}]}
+    )
+    assert [(d["_index"], d["_id"], d.get("found")) for d in answer["docs"]] == [
+        (index, "1", True),
+        ("nope", "1", None),
+        (index, "9", False),
+    ]
     assert answer["docs"][1]["error"]["reason"] == "no such index [nope]"
     assert [d["found"] for d in one.ok("POST", f"/{index}/_mget", {"ids": ["1", "2", "3"]})["docs"]] == [True, True, False]
-    answer = one.ok("POST", f"/{index}/_msearch", [{}, {"query": {"match_all": {}}}, {"index": "nope"}, {}, {"index": [index]}, {"size": 0}])
+    answer = one.ok(
+        "POST", f"/{index}/_msearch", [{}, {"query": {"match_all": {}}}, {"index": "nope"}, {}, {"index": [index]}, {"size": 0}]
+    )
     assert ids(answer["responses"][0]) == ["1", "2"] and answer["responses"][1]["status"] == 404
-    assert answer["responses"][1]["error"]["reason"] == "no such index [nope]" and answer["responses"][2]["hits"]["total"]["value"] == 2
+    assert (
+        answer["responses"][1]["error"]["reason"] == "no such index [nope]"
+        and answer["responses"][2]["hits"]["total"]["value"] == 2
+    )
     assert CANARY not in one.text and "pool~" not in one.text
 
 
@@ -259,7 +285,16 @@ def test_aliases_resolve_and_swap(pair: tuple[Tenant, Tenant]) -> None:
     assert ids(one.ok("GET", f"/{index}-al/_search")) == ["1", "2"]
     assert two.call("GET", f"/{index}-al/_search")[0] == 404
     one.ok("PUT", f"/{index}-2/_doc/9?refresh=true", {"w": "x"})
-    one.ok("POST", "/_aliases", {"actions": [{"remove": {"index": index, "alias": f"{index}-al"}}, {"add": {"index": f"{index}-2", "alias": f"{index}-al"}}]})
+    one.ok(
+        "POST",
+        "/_aliases",
+        {
+            "actions": [
+                {"remove": {"index": index, "alias": f"{index}-al"}},
+                {"add": {"index": f"{index}-2", "alias": f"{index}-al"}},
+            ]
+        },
+    )
     assert ids(one.ok("GET", f"/{index}-al/_search")) == ["9"]
     assert one.ok("GET", f"/_alias/{index}-al") == {f"{index}-2": {"aliases": {f"{index}-al": {}}}}
     assert one.ok("POST", f"/{index}-al/_doc?refresh=true", {"w": "y"})["_index"] == f"{index}-2"
@@ -341,7 +376,9 @@ HOSTILE: list[tuple[str, str, Any]] = [
 def test_canary_hostile_requests_show_and_change_nothing(pair: tuple[Tenant, Tenant], node_url: str) -> None:
     index = fill(pair)
     one, two = pair
-    found = httpx.post(f"{node_url}/pool~{index}-*/_search", json={"query": {"match": {"w": CANARY}}}, timeout=60).json()["hits"]["hits"]
+    found = httpx.post(f"{node_url}/pool~{index}-*/_search", json={"query": {"match": {"w": CANARY}}}, timeout=60).json()["hits"][
+        "hits"
+    ]
     assert len(found) == 2
     pool, scope = found[0]["_index"], found[0]["_routing"]
     before = two.ok("GET", f"/{index}/_search?version=true&sort=n.keyword")["hits"]
