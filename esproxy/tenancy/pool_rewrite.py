@@ -27,12 +27,22 @@ NONE = "esproxy~none"  # an index that there is not
 
 
 class Place(NamedTuple):
-    """A position in a tree: ``holder[key]`` is of this kind; with ``is_key`` the key itself is."""
+    """A position in a tree: ``holder[key]`` is of this kind; with ``is_key`` the key itself is. ``lookup``: the holder names a document
+    of an index, by which keys."""
 
     holder: dict[str, Any]
     key: str
     kind: Kind
     is_key: bool
+    lookup: Lookup | None
+
+
+class Lookup(NamedTuple):
+    """The keys by which an object names a document. ``routing`` None: where it takes none."""
+
+    index: str
+    id: str
+    routing: str | None
 
 
 class PoolResolver:
@@ -192,69 +202,62 @@ def places(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Plac
     row = states[state]
     keys: dict[str, int] = row.get("keys", {})
     key_kind, other = row.get("other", ("COPY", 1))
+    lookup = _lookup(states, keys)
     for key in list(tree):
         value = tree[key]
         below = keys.get(key, other)
         if key not in keys and Kind[key_kind] in NAMED:
-            yield Place(tree, key, Kind[key_kind], True)
+            yield Place(tree, key, Kind[key_kind], True, None)
         kind = Kind[states[below].get("kind", "COPY")]
         if kind in NAMED and not isinstance(value, dict):
-            yield Place(tree, key, kind, False)
+            yield Place(tree, key, kind, False, lookup)
         yield from places(states, below, value)
+
+
+def _lookup(states: list[dict[str, Any]], keys: dict[str, int]) -> Lookup | None:
+    """Does an object of these keys name a document?"""
+    by_kind = {states[below].get("kind"): key for key, below in keys.items()}
+    if "INDEX" not in by_kind or "ID" not in by_kind:
+        return None
+    return Lookup(by_kind["INDEX"], by_kind["ID"], by_kind.get("ROUTING"))
 
 
 def lookups(found: list[Place]) -> list[str]:
     """The indices that documents are looked up in."""
-    return [str(place.holder[place.key]) for place in found if place.kind is Kind.INDEX and _is_lookup(place)]
+    return [str(p.holder[p.lookup.index]) for p in found if p.lookup is not None and p.holder.get(p.lookup.index) is not None]
 
 
 def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
     """Make names and ids of a search body physical, in place. ``elsewhere``: targets of lookups, or the name to send for one
     that is not there. Raises Refusal."""
     done: set[int] = set()
-    for place in found:
-        holder, key, kind, is_key = place
-        if id(holder) in done or key not in holder:
+    for holder, key, kind, is_key, lookup in found:
+        if id(holder) in done or (not is_key and holder[key] is None):
             continue
-        if kind is Kind.INDEX and _is_lookup(place):
-            _rewrite_lookup(holder, key, elsewhere[str(holder[key])])
+        if lookup is not None and holder.get(lookup.id) is not None:
+            _rewrite_lookup(holder, lookup, targets, elsewhere)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
             raise own_routing()
-        elif kind is Kind.ID:
-            if {"_index", "index"} & holder.keys():
-                continue  # of a lookup whose index comes behind
-            if is_key or holder[key] is None:
-                continue
-            if key == "_id" and "like" not in holder and _is_like_item(holder):
-                _rewrite_lookup(holder, None, only(targets))
-            else:
-                holder[key] = physical_ids(holder[key], targets)
         elif is_key:
             holder[physical_name(key, targets)] = holder.pop(key)
+        elif kind is Kind.ID:
+            holder[key] = physical_ids(holder[key], targets)
         else:
             holder[key] = _names(holder[key], targets)
 
 
-def _is_lookup(place: Place) -> bool:
-    return not place.is_key and isinstance(place.holder[place.key], str) and bool({"id", "_id"} & place.holder.keys())
-
-
-def _is_like_item(holder: dict[str, Any]) -> bool:
-    return bool(holder.keys() & {"fields", "per_field_analyzer", "version", "doc"})
-
-
-def _rewrite_lookup(holder: dict[str, Any], key: str | None, target: Target | str) -> None:
+def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
     if any(holder.get(name) is not None for name in ("routing", "_routing")):
         raise own_routing()
+    named = holder.get(keys.index)
+    target = only(targets) if named is None else elsewhere[str(named)]
     if isinstance(target, str):
-        holder[key] = target
+        holder[keys.index] = target
         return
-    holder["_index" if key is None else key] = target.physical
-    for name in ("id", "_id"):
-        if name in holder:
-            holder[name] = target.id_front + text_of(holder[name])
-    holder["routing"] = target.scope
+    holder |= {keys.index: target.physical, keys.id: target.id_front + text_of(holder[keys.id])}
+    if keys.routing is not None:
+        holder[keys.routing] = target.scope
 
 
 def physical_ids(value: Any, targets: list[Target]) -> Any:

@@ -21,6 +21,7 @@ CONFIG = """
 [listen]
 port = {port}
 admin_port = 0
+workers = 2
 [clusters.main]
 nodes = ["{node}"]
 [placement]

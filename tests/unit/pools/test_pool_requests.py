@@ -118,6 +118,23 @@ def test_search_lookup_reads_only_own_indices() -> None:
     assert it.body["query"]["bool"]["must"][0]["terms"]["w"]["index"] == "acme.pool~books-1"
 
 
+def test_search_like_a_document_of_the_own_index() -> None:
+    it = gate()
+    like = [{"_id": "7"}, {"_index": "books", "_id": "8"}, "text"]
+    it.ask("POST", "/logs/_search", {"query": {"more_like_this": {"fields": ["w"], "like": like}}}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0]["more_like_this"]["like"] == [
+        {"_id": "acme.17:7", "_index": "pool~logs-1", "routing": "acme.17"},
+        {"_index": "pool~books-1", "_id": "acme.18:8", "routing": "acme.18"},
+        "text",
+    ]
+
+
+def test_search_by_index_name_as_a_field() -> None:
+    it = gate()
+    it.ask("POST", "/_search", {"query": {"terms": {"_index": ["logs", "pool~books-1"]}}}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0] == {"terms": {"_index": ["pool~logs-1", "esproxy~none"]}}
+
+
 @pytest.mark.parametrize(
     ("target", "body"),
     [
