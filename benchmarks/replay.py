@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         self.replayed: bytes | None = None  # the answer that this read was given
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
