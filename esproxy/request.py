@@ -189,6 +189,8 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
 
 
 def _physical_query(plan: Plan) -> dict[str, str]:
+    if not plan.query and plan.route.row.answer != "cat" and not _has_dot_pattern(plan):
+        return {}
     known = plan.endpoint.query
     plan.help = _help(plan)
     cat = plan.route.row.answer == "cat" and not plan.help
