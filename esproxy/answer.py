@@ -155,9 +155,9 @@ class Whole:
         state = plan.answer_state()
         if state is not None:
             body = Walk(plan, state).feed(body, True)
-        tree = orjson.loads(body)
         if plan.route.row.answer == "info":
-            tree = cluster.info(tree, plan.owner().id)
+            return cluster.info(body, plan.owner().id)
+        tree = orjson.loads(body)
         if plan.meta is not None:
             tree = plan.meta.restore(tree, AnswerResolver(plan).name)
         if plan.filter_path is not None:
@@ -167,7 +167,7 @@ class Whole:
 
 def encode(plan: Plan, tree: Any) -> bytes:
     """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
-    if plan.pretty or plan.route.row.answer == "info":
+    if plan.pretty:
         return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n"
     return orjson.dumps(tree)
 
