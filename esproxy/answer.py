@@ -46,7 +46,7 @@ class AnswerResolver:
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            return orjson.dumps(restore_text(painless.restored(value, len(self.prefix)), self.prefix, self.plan.spelled))
+            return orjson.dumps(restore_text(painless.restored(value, self.prefix), self.prefix, self.plan.spelled))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):
