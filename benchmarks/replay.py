@@ -69,7 +69,7 @@ class Connection(asyncio.Protocol):
         self.busy = False  # a request has begun and is not answered
         self.replayed: bytes | None = None  # the answer that this read was given
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvloop's are no subclasses
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:

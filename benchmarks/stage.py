@@ -121,7 +121,8 @@ class Stub:
     """The recording stub's process, and its orders."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
+        assert process.stdin is not None and process.stdout is not None
+        self.orders, self.answers = process.stdin, process.stdout
         self.url = self._line().decode().strip()
 
     def record(self) -> None:
@@ -132,12 +133,12 @@ class Stub:
         return self._order("replay")
 
     def _order(self, word: str) -> list[dict[str, str]]:
-        self.process.stdin.write(word.encode() + b"\n")
-        self.process.stdin.flush()
+        self.orders.write(word.encode() + b"\n")
+        self.orders.flush()
         return json.loads(self._line())
 
     def _line(self) -> bytes:
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line:
             raise Failed("the stub has ended")
         return line

@@ -46,7 +46,7 @@ class AnswerResolver:
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            return orjson.dumps(restore_text(painless.restored(value, len(self.prefix)), self.prefix, self.plan.spelled))
+            return orjson.dumps(restore_text(painless.restored(value, self.prefix), self.prefix, self.plan.spelled))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):
@@ -155,9 +155,9 @@ class Whole:
         state = plan.answer_state()
         if state is not None:
             body = Walk(plan, state).feed(body, True)
-        tree = orjson.loads(body)
         if plan.route.row.answer == "info":
-            tree = cluster.info(tree, plan.owner().id)
+            return cluster.info(body, plan.owner().id)
+        tree = orjson.loads(body)
         if plan.meta is not None:
             tree = plan.meta.restore(tree, AnswerResolver(plan).name)
         if plan.filter_path is not None:
@@ -167,7 +167,7 @@ class Whole:
 
 def encode(plan: Plan, tree: Any) -> bytes:
     """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
-    if plan.pretty or plan.route.row.answer == "info":
+    if plan.pretty:
         return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n"
     return orjson.dumps(tree)
 

@@ -16,12 +16,14 @@ from esproxy import core
 from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, painless
+from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
 WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  # whose scripts have ctx
+MAPPING = frozenset(("indices.create", "indices.put_mapping"))
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
 
@@ -39,7 +41,10 @@ def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
     assert plan.endpoint.request is not None
     if plan.cluster.engine.tables.states[plan.endpoint.request].get("kind") == "DOC":
         return body  # documents pass unparsed: what is wrong with one, the node says best
-    return _walk(plan, plan.endpoint.request, body, max_depth)
+    out = _walk(plan, plan.endpoint.request, body, max_depth)
+    if plan.route.row.name in MAPPING:
+        refuse_unsafe_types(orjson.loads(body))
+    return out
 
 
 def bulk_pass(plan: Plan, max_depth: int) -> core.BulkPass:

@@ -100,7 +100,8 @@ def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: boo
     body = b"" if head or isinstance(error, MethodsOffered) else orjson.dumps(error.payload(), option=option)
     if pretty and body:
         body += b"\n"
-    headers = json_headers(product) + error.headers
+    media = [(b"content-type", b"text/plain; charset=UTF-8")] if isinstance(error, MethodsOffered) else json_headers(product)
+    headers = media + error.headers
     return Reply(error.status, headers, body)
 
 

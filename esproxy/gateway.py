@@ -23,6 +23,8 @@ import tempfile
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import orjson
+
 from esproxy import answer as answers
 from esproxy import bodies
 from esproxy import request as requests
@@ -238,8 +240,8 @@ class Exchange:
     def _static_info(self, plan: Plan) -> Reply:
         """No index name tells a tenant in ``/``, so it says what it says to everybody."""
         self.state, self.wants = State.DONE, 0
-        tree = info(dict(plan.cluster.info), "")
-        return Reply(200, json_headers(plan.product), answers.encode(plan, tree))
+        told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "")
+        return Reply(200, json_headers(plan.product), told)
 
     @staticmethod
     def _body_from_query(plan: Plan) -> tuple[bytes, bytes]:
@@ -394,7 +396,7 @@ class Exchange:
         if self.bulk is not None:
             error.headers = error.headers + self.bulk.headers()
             self.bulk.spool.close()
-        pretty = self.plan is not None and self.plan.pretty
+        pretty = b"pretty" in self.head.target.partition(b"?")[2] if self.plan is None else self.plan.pretty
         return reply(error, product=self.gateway.product, pretty=pretty)
 
     def _withhold(self, error: EsproxyError) -> Step:

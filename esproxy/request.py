@@ -25,6 +25,10 @@ from esproxy.tenancy.tenant import Tenant, Tenants
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
+# A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it: whoever
+# was sent there next would wait in vain. So both stay well below the nodes' limits (16 KiB of headers, 4 KiB of line).
+MAX_HEADER = 1024
+MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 CAT_DRAWING = ("format", "v")
 
 
@@ -169,7 +173,10 @@ def physical_target(plan: Plan) -> bytes:
         name = part[1:-1]
         value = plan.parts[name]
         path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value))
-    return build(path, _physical_query(plan))
+    target = build(path, _physical_query(plan))
+    if len(target) > MAX_LINE:
+        raise Refusal("An HTTP line is larger than 4096 bytes.", type="too_long_http_line_exception")
+    return target
 
 
 def _path_value(plan: Plan, kind: Kind, value: str) -> str:
@@ -191,6 +198,8 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
 
 
 def _physical_query(plan: Plan) -> dict[str, str]:
+    if not plan.query and plan.route.row.answer != "cat" and not _has_dot_pattern(plan):
+        return {}
     known = plan.endpoint.query
     plan.help = _help(plan)
     cat = plan.route.row.answer == "cat" and not plan.help
@@ -260,6 +269,9 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
     opaque = plan.head.get(b"x-opaque-id")
     if opaque is not None:
         out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
+    for name, value in out:
+        if len(value) > MAX_HEADER:
+            raise Refusal(f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes", type="too_long_http_header_exception")
     return out
 
 

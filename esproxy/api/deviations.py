@@ -82,13 +82,16 @@ DEVIATIONS: tuple[Deviation, ...] = (
     ),
     Deviation(
         layout="dedicated",
-        name="remote-clusters",
-        construct="index expressions with a remote cluster or a component selector (`a:b`, `a::data`)",
-        differs="there is no remote cluster: every such name is not found, patterns included",
-        reason="on a node a remote pattern without a match selects all local indices, other tenants' among them",
-        way_out="name the indices without them",
-        still="the answer is a 404 in Elasticsearch's shape",
-        refused="404",
+        name="outside",
+        construct="what reaches outside the tenant: remote clusters in index expressions (`a:b`), fields of type `percolator`",
+        differs="every remote name is not found, patterns included; the field type is refused",
+        reason=(
+            "on a node a remote pattern without a match selects all local indices, other tenants' among them; and a node looks up "
+            "what a query in a document names, in any index, while it indexes the document"
+        ),
+        way_out="name the indices without a cluster; keep queries outside of documents",
+        still="the answer is a 404 or 400 in Elasticsearch's shape",
+        refused="404|400",
     ),
 )
 

@@ -11,6 +11,7 @@ counts, as on the nodes; only that one is sent.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
 
@@ -20,6 +21,8 @@ from esproxy.errors import Refusal
 SEGMENT_SAFE = "-._~*,!$'()@:="
 VALUE_SAFE = "-._~*,:@/"
 MAX_TARGET = 4096  # Elasticsearch's http.max_initial_line_length
+PLAIN_PATH = re.compile(rb"(?:/[A-Za-z0-9_][A-Za-z0-9_.*,-]*)+")
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*,-]*")  # segments that are the same quoted and unquoted, and no dots alone
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -41,6 +44,10 @@ def parse(raw: bytes) -> Target:
     if not raw.startswith(b"/"):
         raise Refusal("the request target must begin with a slash")
     path, _, query = raw.partition(b"?")
+    if PLAIN_PATH.fullmatch(path):  # nearly all: nothing to decode, nothing that could be read twice
+        text = path.decode("ascii")
+        spelled = text[1:].split("/")
+        return Target(spelled, spelled, _query(query) if query else {}, text)
     parts = path[1:].split(b"/") if path.strip(b"/") else [b""]
     if parts[-1] == b"":
         parts.pop()
@@ -52,7 +59,7 @@ def parse(raw: bytes) -> Target:
 
 def build(path: list[str], query: dict[str, str]) -> bytes:
     """The target to send for decoded parts."""
-    target = "/" + "/".join(_quoted(segment) for segment in path)
+    target = "/" + "/".join([segment if PLAIN.fullmatch(segment) else _quoted(segment) for segment in path])
     if query:
         target += "?" + "&".join(f"{quote(k, safe=VALUE_SAFE)}={quote(v, safe=VALUE_SAFE)}" for k, v in query.items())
     return target.encode("ascii")

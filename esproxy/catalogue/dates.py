@@ -29,20 +29,12 @@ DETECTED = (DEFAULT, "yyyy/MM/dd HH:mm:ss||yyyy/MM/dd||epoch_millis")  # tried w
 EPOCHS = ("epoch_millis", "epoch_second")  # take numbers only, and numbers are never tried
 
 Matcher = Callable[[str], bool]
-MONTHS = "January February March April May June July August September October November December".split()
-DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"  # in full they depend on the locale data of the node's JDK
+DAYS = "Mon Tue Wed Thu Fri Sat Sun"
 SYSTEM_V = "AST4 AST4ADT CST6 CST6CDT EST5 EST5EDT HST10 MST7 MST7MDT PST8 PST8PDT YST9 YST9YDT".split()
 NOT_IN_JAVA = {"EST", "Factory", "HST", "MST", "ROC", "localtime"}
 
 OFFSET = r"[+-]\d\d(?::[0-5]\d(?::[0-5]\d)?|[0-5]\d(?:[0-5]\d)?)?"
-# Names that several spellings share, as patterns. The strict ones only: the others take any number of digits.
-NAMED = {
-    "strict_date": "uuuu-MM-dd",
-    "strict_year_month_day": "uuuu-MM-dd",
-    "strict_year_month": "uuuu-MM",
-    "strict_date_hour_minute": "uuuu-MM-dd'T'HH:mm",
-    "strict_date_hour_minute_second": "uuuu-MM-dd'T'HH:mm:ss",
-}
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,6 +51,8 @@ class DateFormat:
 @cache
 def date_format(text: str, engine: str) -> DateFormat:
     """A format of ``dynamic_date_formats``: alternatives joined by ``||``. Refuses what is not understood."""
+    if engine == "elasticsearch":
+        text = text.removeprefix("8")  # an old way to name Java's patterns, which OpenSearch goes on to show
     alternatives = [_alternative(part, engine) for part in text.split("||") if part not in EPOCHS]
     if not alternatives:
         raise Refusal(f"Epoch [{text}] is not supported as dynamic date format", type="mapper_parsing_exception")
@@ -68,7 +62,7 @@ def date_format(text: str, engine: str) -> DateFormat:
 def _alternative(name: str, engine: str) -> Matcher:
     if name == "strict_date_optional_time":
         return _elasticsearch_iso if engine == "elasticsearch" else _opensearch_iso
-    return _Pattern(NAMED.get(name, name), engine).matches
+    return _Pattern(name, engine).matches
 
 
 # --- strict_date_optional_time ---------------------------------------------------------------------
@@ -143,7 +137,7 @@ def _numbers_hold(found: dict[str, str | None], checks_date: bool = True) -> boo
     for letter, low, high in _TIME_RANGES:
         if letter in number and not low <= number[letter] <= high:
             return False
-    if number.get("y", 1) < 1:
+    if not 1 <= number.get("y", 1) <= 10**9:
         return False
     if not checks_date:
         return True
@@ -178,7 +172,7 @@ class _Pattern:
         self.letters: list[str] = []
         self.pattern = pattern
         text, open_ = "", 0
-        for run in _RUN.finditer(pattern.removeprefix("8")):  # an old way to name Java's patterns
+        for run in _RUN.finditer(pattern.removeprefix("8")):
             quoted, letters, letter, bracket, reserved, literal = run.groups()
             if letters:
                 text += self._element(letter, len(letters))
@@ -199,11 +193,13 @@ class _Pattern:
     def _element(self, letter: str, count: int) -> str:
         if letter in "yu" and count >= 4:
             self.letters.append(letter)
-            return rf"(\d{{{count}}}|\+\d{{{count + 1},9}}" + (rf"|-\d{{{count},9}})" if letter == "u" else ")")
-        if letter in "ML" and count in (3, 4):
-            return "(?:" + "|".join(month[:3] if count == 3 else month for month in MONTHS) + ")"
-        if letter == "E" and count <= 4:
-            return "(?:" + "|".join(day if count == 4 else day[:3] for day in DAYS) + ")"
+            widest = 9 if letter == "u" else 10
+            below_zero = rf"|-(?!0+(?!\d))\d{{{count},9}}" if letter == "u" else ""
+            return rf"(\d{{{count}}}|\+\d{{{count + 1},{widest}}}{below_zero})"
+        if letter == "M" and count == 3:
+            return f"(?:{MONTHS.replace(' ', '|')})"
+        if letter == "E" and count <= 3:
+            return f"(?:{DAYS.replace(' ', '|')})"
         if letter in _ONE_OR_TWO and (count <= 2 or (letter == "D" and count == 3)):
             self.letters.append("M" if letter == "L" else letter)
             width = _ONE_OR_TWO[letter]
@@ -229,7 +225,7 @@ class _Pattern:
             if value is None:
                 continue
             if letter == "offset":
-                if value != "Z" and not _is_offset(value, _OFFSET):
+                if self.checks_date and not _is_offset(value, _OFFSET):
                     return False
             elif numbers.setdefault(letter, value) != value:  # the same letter twice, with two values
                 return False

@@ -25,6 +25,8 @@ from esproxy.catalogue.dynamic_templates import Definition, Template, templates
 from esproxy.errors import Refusal
 
 OBJECTS = ("object", "nested")
+# Of an object's template; a node leaves the others out.
+OBJECT_PARAMETERS = frozenset("type dynamic enabled subobjects properties include_in_parent include_in_root".split())
 RUNTIME = "runtime"  # marks the definition of a field that is not indexed: {"type": "long", "runtime": True}
 TRUE, FALSE, STRICT = "true", "false", "strict"
 STRICT_ALLOW_TEMPLATES, FALSE_ALLOW_TEMPLATES = "strict_allow_templates", "false_allow_templates"  # OpenSearch
@@ -51,6 +53,7 @@ class DynamicRules:
     date_detection: bool
     numeric_detection: bool
     date_formats: tuple[DateFormat, ...]
+    built_in_formats: bool  # the mapping names none
     templates: tuple[Template, ...]
     runtime: frozenset[str]
     total_fields: int
@@ -82,26 +85,30 @@ class DynamicRules:
         if kind == "string":
             return {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}}
         if kind == "date":
-            return {"type": "date"} | self._shown_format(form)
+            return {"type": "date"} | self._shown_format("date", form)
         return {"type": "float" if kind == "double" else kind}
 
     def from_template(self, template: Template, name: str, kind: str, form: DateFormat | None = None) -> Definition:
         definition = template.definition(name, kind)
         if template.runtime:
             return definition | {RUNTIME: True}
+        if definition["type"] in OBJECTS:
+            return {key: value for key, value in definition.items() if key in OBJECT_PARAMETERS}
         if kind == "date" and definition["type"] in ("date", "date_nanos"):
-            shown = self._shown_format(form)
-            if shown and self.engine == "elasticsearch":
-                shown["locale"] = ""  # what the node shows of a format that came from detection
-            return shown | definition
+            return self._shown_format(definition["type"], form) | definition
+        if definition["type"] == "text" and self.engine == "opensearch":
+            definition.pop("doc_values", None)  # which it leaves out, where Elasticsearch refuses the document
         return definition
 
-    def _shown_format(self, form: DateFormat | None) -> Definition:
-        if form is None or form.text == DEFAULT:
+    def _shown_format(self, type: str, form: DateFormat | None) -> Definition:
+        """The parameters by which a node shows the format that found a date."""
+        if form is None or (form.text == DEFAULT and (type == "date" or self.engine == "opensearch")):
             return {}
-        shown = {"format": form.text}
         if self.engine == "opensearch":
-            shown["print_format"] = form.first
+            return {"format": form.text, "print_format": form.first}
+        shown = {"format": form.text}
+        if self.built_in_formats and form.text != DEFAULT:
+            shown["locale"] = ""  # no language, where formats of the mapping's own are read as English
         return shown
 
 
@@ -118,6 +125,7 @@ def compile_rules(mapping: Mapping[str, Any], settings: Mapping[str, Any], engin
         date_detection=not is_false(mapping.get("date_detection")),
         numeric_detection=str(mapping.get("numeric_detection", False)).lower() == "true",
         date_formats=tuple(date_format(text, engine) for text in ([formats] if isinstance(formats, str) else formats)),
+        built_in_formats="dynamic_date_formats" not in mapping,
         templates=templates(mapping.get("dynamic_templates", []), engine),
         runtime=frozenset(mapping.get("runtime", {})),
         total_fields=int(limits.get("total_fields.limit", 1000)),

@@ -5,7 +5,7 @@ let in, ``new_fields`` says what a node would have made of them in an index of t
 detection, dynamic templates and limits, per engine and version. ``add_fields`` then adds them to the entry and the pool.
 
     rules = compile_rules(mapping, settings, engine, version)     once per index and mapping
-    new = infer(document, rules, entry.fields)                    {path: definition}, parents before what is in them
+    new = infer(read(raw), rules, entry.fields)                   {path: definition}, parents before what is in them
 
 Refusals are the node's own and concern the one document: in a bulk they become that item's error. Left to the node are values
 that a type does not take (its document is refused and the fields stay, unlike on a node, which forgets them) and clashes of
@@ -17,16 +17,18 @@ Definitions are as a client would put them; a runtime field's has ``"runtime": t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from esproxy.catalogue.documents import Field
 from esproxy.catalogue.dynamic_rules import DynamicRules, check_at_end, compile_rules, document_error
 from esproxy.catalogue.dynamic_templates import Definition
 from esproxy.catalogue.inference_elasticsearch import ElasticsearchWalk
 from esproxy.catalogue.inference_opensearch import OpenSearchWalk
+from esproxy.errors import Refusal
 
-__all__ = ["DynamicRules", "compile_rules", "infer", "new_fields"]
+__all__ = ["DynamicRules", "compile_rules", "infer", "new_fields", "read"]
 
 
 def new_fields(
@@ -51,3 +53,19 @@ def infer(document: dict[str, Any], rules: DynamicRules, known: Mapping[str, Fie
     new = walk.new
     check_at_end(rules, known, new)
     return new
+
+
+def read(raw: bytes) -> dict[str, Any]:
+    """A document as ``infer`` wants it: whole numbers of any size stay whole, which faster readers do not promise."""
+    try:
+        document = json.loads(raw, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        cause = {"type": "json_parse_exception", "reason": str(error)}
+        raise Refusal("failed to parse", type="mapper_parsing_exception", caused_by=cause) from None
+    if not isinstance(document, dict):
+        raise Refusal("Malformed content, must start with an object", type="mapper_parsing_exception")
+    return document
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"Non-standard token '{text}'")

@@ -52,6 +52,7 @@ class OpenSearchWalk:
     rules: DynamicRules
     known: Mapping[str, Field]
     seen: dict[str, list[Definition]] = field(default_factory=dict)  # path → what each of its values wants
+    inside: set[str] = field(default_factory=set)  # paths that came as properties of an object's template
     copying: bool = False
 
     def document(self, document: dict[str, Any]) -> None:
@@ -263,6 +264,8 @@ class OpenSearchWalk:
         if definition["type"] in OBJECTS:
             made = flatten({name: definition}, join(parent, ""))
         for below, each in made.items():
+            if below != path and below not in self.seen:
+                self.inside.add(below)
             self.seen.setdefault(below, []).append(each)
         return _At(path, dynamic_of(definition), made)
 
@@ -270,11 +273,7 @@ class OpenSearchWalk:
     def new(self) -> dict[str, Definition]:
         """The fields, when all that was seen agrees and the limits hold."""
         for number, path in enumerate(sorted(self.seen, key=lambda path: path.encode("utf-16-be", "surrogatepass"))):
-            first, *others = self.seen[path]
-            for other in others:
-                if other != first:
-                    # The node merges the first field of all into an empty mapping, and each later one into the one before.
-                    raise _conflict(path, first, other) if number == 0 else _conflict(path, other, first)
+            _agree(path, self.seen[path], number == 0 or path in self.inside)
         new = {path: definitions[0] for path, definitions in self.seen.items()}
         for path, definition in new.items():
             if definition["type"] in OBJECTS and path.count(".") + 2 > self.rules.depth:
@@ -285,15 +284,34 @@ class OpenSearchWalk:
         return new
 
 
-def _conflict(path: str, into: Definition, merged: Definition) -> Refusal:
-    if into["type"] in OBJECTS or (merged["type"] in OBJECTS and into["type"] in OBJECTS):
-        return Refusal(f"can't merge a non object mapping [{path}] with an object mapping")
+def _agree(path: str, wanted: list[Definition], held: bool) -> None:
+    """Do all values of a field want the same? The node merges into what its update ``holds``, its first field of all; each later
+    definition takes in the one before; and an object waits until everything else has been seen."""
+    first, *others = wanted
+    waits = held and others != [] and _is_object(others[0]) and not _is_object(first)
+    if held and others and not waits and others[0] != first:
+        raise Refusal(_clash(path, first, others[0]))
+    before = others[0] if held and others else first
+    for other in others[1:] if held else others:
+        if other != before:
+            raise Refusal(_clash(path, other, before))
+    if waits:
+        raise Refusal(f"can't merge a non object mapping [{path}] with an object mapping")
+
+
+def _is_object(definition: Definition) -> bool:
+    return definition["type"] in OBJECTS
+
+
+def _clash(path: str, into: Definition, merged: Definition) -> str:
+    if _is_object(into):
+        return f"can't merge a non object mapping [{path}] with an object mapping"
     if into["type"] != merged["type"]:
-        word = "ObjectMapper" if merged["type"] in OBJECTS else merged["type"]
-        return Refusal(f"mapper [{path}] cannot be changed from type [{into['type']}] to [{word}]")
+        word = "ObjectMapper" if _is_object(merged) else merged["type"]
+        return f"mapper [{path}] cannot be changed from type [{into['type']}] to [{word}]"
     told = [f"Mapper for [{path}] conflicts with existing mapper:"]
     for key, without in (("format", "strict_date_optional_time||epoch_millis"), ("print_format", "strict_date_optional_time")):
         before, after = into.get(key, without), merged.get(key, without)
         if before != after:
             told.append(f"Cannot update parameter [{key}] from [{before}] to [{after}]")
-    return Refusal("\n\t".join(told))
+    return "\n\t".join(told)

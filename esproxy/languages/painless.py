@@ -94,11 +94,14 @@ def helper(length: int) -> str:
     return f"String {HELPER}(def i){{return {body}}} "
 
 
-def restored(text: str, length: int) -> str:
-    """Text that quotes a script of ours, as errors do, with what was put in for ``_index`` taken out again. ``length`` of the
-    prefix."""
-    text = text.replace(helper(length), "")
-    call = f"{HELPER}("
+def restored(text: str, index_prefix: str) -> str:
+    """Text that quotes a script of ours, as errors do, with what was put in for ``_index`` taken out again."""
+    text = text.replace(helper(len(index_prefix)), "")
+    return _unwrapped(_unwrapped(text, f"{HELPER}("), f" {quote(index_prefix)} + (")
+
+
+def _unwrapped(text: str, call: str) -> str:
+    """Without ``call`` and the parenthesis that closes it, wherever it stands."""
     at = text.find(call)
     while at != -1:
         depth, end = 1, at + len(call)

@@ -12,6 +12,8 @@ import base64
 import hashlib
 from typing import Any
 
+import orjson
+
 QUEUES = ("number_of_pending_tasks", "number_of_in_flight_fetch", "task_max_waiting_in_queue_millis")
 
 
@@ -21,11 +23,10 @@ def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def info(answer: dict[str, Any], tenant: str) -> dict[str, Any]:
-    """The answer of ``GET /`` for a tenant."""
-    if "cluster_uuid" in answer:
-        answer["cluster_uuid"] = tenant_uuid(answer["cluster_uuid"], tenant)
-    return answer
+def info(answer: bytes, tenant: str) -> bytes:
+    """The answer of ``GET /`` for a tenant, laid out as the node did."""
+    uuid = orjson.loads(answer).get("cluster_uuid")
+    return answer.replace(uuid.encode(), tenant_uuid(uuid, tenant).encode()) if isinstance(uuid, str) and uuid else answer
 
 
 def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ ALLOWED = (
 OPEN = tuple(name for name in ALLOWED if name.endswith((".", "_")))
 EXACT = frozenset(ALLOWED) - frozenset(OPEN)
 PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pipeline"})
-NODE_FILES = ("_path", "synonyms_set")  # leaves below analysis. that read a node's files or a cluster-wide set
+NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
 
 
 def rewrite_settings(tree: dict[str, Any], pipeline: Callable[[str], str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ for.
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from esproxy.answer import Walk, client_headers, encode, is_error, restore_error
@@ -16,6 +18,11 @@ from esproxy.metadata import cluster
 from esproxy.request import Plan, physical_headers
 
 JSON = [(b"accept", b"application/json")]
+
+
+def _shards(answer: dict[str, Any]) -> int:
+    """How many shards an answer counts; none when an index is missing, and then all of them are said to be active."""
+    return sum(answer.get(key, 0) for key in ("active_shards", "initializing_shards", "unassigned_shards"))
 
 
 def cluster_health(plan: Plan, target: bytes) -> Procedure:
@@ -29,7 +36,7 @@ def cluster_health(plan: Plan, target: bytes) -> Procedure:
     assert plan.endpoint.response is not None
     answer = orjson.loads(Walk(plan, plan.endpoint.response).feed(asked.body, True))
     whole = answer
-    if answer.get("status") != "green" and not plan.product and asked.status == 200:
+    if answer.get("status") != "green" and not plan.product and _shards(answer):
         every = b"/_cluster/health/" + plan.owner().names.everything({}).encode()
         told = yield Call(Send(plan.cluster.name, "GET", every, JSON, held=True))
         if told.status != 200:

@@ -19,6 +19,7 @@ import re
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 
 TENANT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")  # one name without any meaning but its own
 LEADING = ("_", "-", "+")
 FORBIDDEN = frozenset(' "*\\<|,>/?')
 
@@ -64,6 +65,10 @@ class PrefixNames:
 
     def expression(self, text: str, spelled: dict[str, str], *, product: bool) -> str:
         """The physical expression for a comma list of terms. Raises Refusal."""
+        if PLAIN_NAME.fullmatch(text):
+            physical = self.prefix + text
+            spelled[physical] = text
+            return physical
         if text in ("_all", "*") or not text.strip(","):  # a lone comma is "all" to a node
             physical = self.prefix + "*"
             spelled[physical] = text if text.strip(",") else "_all"

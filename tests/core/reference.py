@@ -53,6 +53,7 @@ class Meaning:
     unknown: int = 0
     misses: int = 0
     asked: list[tuple[Kind, bytes]] = field(default_factory=list)
+    asked_at: list[int] = field(default_factory=list)
 
 
 def tree(body: bytes) -> Any:
@@ -225,6 +226,7 @@ class Reader:
         if self.resolver is None:
             raise Failed(Status.VIOLATION if op is Op.STRIP else Status.UNRESOLVED, start)
         self.out.asked.append((kind, token))
+        self.out.asked_at.append(start)
         answer = self.resolver(kind, token)
         if answer is None:
             self.out.misses += 1

@@ -26,7 +26,6 @@ class Bulk:
 def bulk(
     body: bytes, states: list[dict], action: int, update: int, doc: int | None, actions: dict, resolver: Any, target: Any = None
 ) -> Bulk:
-    """``target``: as BulkPass has it, with a dict of actions for bindings; its answer is asked for at every record."""
     """``target``: as BulkPass has it, with a dict of actions for bindings, asked at every record. An action line is then
     read twice, so that what is wrong with its index is found first."""
     out = Bulk()
@@ -51,6 +50,8 @@ def bulk(
         elif not verb:
             if target is not None:
                 looked = meaning(line, states, action, LOOK, lambda kind, token: token)
+                if len(looked.asked) > 1:  # a list of indices
+                    return fail(Status.ACTION, at + looked.asked_at[1])
                 if looked.status is not Status.OK:
                     return fail(looked.status, at + looked.offset)
                 bindings, doc = target(looked.asked[0][1] if looked.asked else None)

@@ -22,7 +22,7 @@ import pytest
 
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
-from tests.oracle.neighbours import EVERYTHING, OTHERS, SOME, TENANT, Neighbour, Neighbours, clear
+from tests.oracle.neighbours import EVERYTHING, OTHERS, SOME, TENANT, Decoys, Neighbour, Neighbours, clear
 from tests.oracle.run import Run, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
 
@@ -150,10 +150,12 @@ def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
 
 
 def wanted(items: list[pytest.Item]) -> list[Scenario]:
-    """Scenarios that the selected tests are about: the one that a test names, and all if one asks for ``all_scenarios``."""
+    """Scenarios that the selected tests are about: those that a test or a mutant names; all, if a test asks for that."""
     if any("all_scenarios" in getattr(item, "fixturenames", ()) for item in items):
         return list(SCENARIOS.values())
-    named = {item.callspec.params.get("scenario") for item in items if hasattr(item, "callspec")}
+    parameters = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    named = {one.get("scenario") for one in parameters}
+    named |= {name for one in parameters if "mutant" in one for name in one["mutant"].first}
     return [scenario for scenario in SCENARIOS.values() if scenario.name in named]
 
 
@@ -214,7 +216,9 @@ def settle(node: WireClient, proxy: Callable[[str], WireClient], names: set[str]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
             neighbour.load(client, sorted(names if neighbour.tenant == EVERYTHING else names & SOME))
-    return Neighbours(node, neighbours)
+    decoys = Decoys()
+    decoys.load(node, sorted(names & SOME))
+    return Neighbours(node, [*neighbours, decoys])
 
 
 @pytest.fixture(scope="session")
@@ -225,5 +229,6 @@ def cluster(node_url: str, direct_runs: Direct, proxies: Callable[[str, str], Se
         neighbours = settle(node, served.client, direct_runs.names | SOME)
         yield SharedCluster(direct_runs, served, neighbours, "dedicated", neighbours.state())
     finally:
+        Decoys.remove(node)
         clear(node)
         node.close()

@@ -25,6 +25,7 @@ EVERYTHING = "zenith"  # holds all names; the others some
 SOME = {"a", "b", "ab", "books", "lib", "left", "logs-a", "refs", "right"}
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
+PIPELINES = ("nope", "absent")  # names that scenarios use for pipelines that are not there
 FIELDS = ("a", "k", "n", "t", "u", "d", "o", "title", "tags", "total", "place", "colours", "list")
 
 
@@ -61,6 +62,31 @@ class Neighbour:
         return document
 
 
+@dataclass(slots=True)
+class Decoys:
+    """What lies on the node under the very names that a client uses, without any tenant's prefix: indices, a stored
+    script, pipelines. Whoever forgets a prefix finds these, and their canary."""
+
+    canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
+    tenant: str = "nobody"
+
+    def load(self, node: Client, names: Iterable[str]) -> None:
+        Neighbour(self.tenant, self.canary).load(node, names)
+        script = {"script": {"lang": "painless", "source": f"ctx._source.stolen = '{self.canary}'"}}
+        _ok(node.send("PUT", "/_scripts/nope", JSON, json.dumps(script).encode()), "script")
+        pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
+        for name in PIPELINES:
+            _ok(node.send("PUT", f"/_ingest/pipeline/{name}", JSON, json.dumps(pipeline).encode()), "pipeline")
+
+    @staticmethod
+    def remove(node: Client) -> None:
+        """Whatever is not an index; those are cleared with all others."""
+        for target in ("/_scripts/nope", *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
+            raw = node.send("DELETE", target, {}, None)
+            if raw.status not in (200, 404):
+                raise RuntimeError(f"{target}: {raw.status} {raw.body[:300]!r}")
+
+
 def _ok(raw: Raw, what: str) -> None:
     if raw.status not in (200, 201):
         raise RuntimeError(f"{what}: {raw.status} {raw.body[:500]!r}")
@@ -71,13 +97,13 @@ class Neighbours:
     """All of them, on one node. ``node`` speaks to the node itself, past the proxy."""
 
     node: Client
-    all: list[Neighbour]
+    all: list[Neighbour | Decoys]
 
     def leaks(self, raw: Raw) -> list[str]:
         """Whose canary or name the bytes of an answer hold."""
         seen = raw.everything().lower()
         marks = [(one.tenant, one.canary.encode()) for one in self.all]
-        marks += [(f"a physical name of {one.tenant}", f"{one.tenant}.".encode()) for one in self.all if len(one.tenant) > 1]
+        marks += [(f"a physical name of {tenant}", f"{tenant}.".encode()) for tenant in OTHERS if len(tenant) > 1]
         marks.append((f"a physical name of {TENANT}", f"{TENANT}.".encode()))
         return [who for who, mark in marks if mark in seen]
 
@@ -86,12 +112,11 @@ class Neighbours:
         return [one.tenant for one in self.all if one.canary.encode() in seen]
 
     def state(self, only: frozenset[str] = frozenset()) -> str:
-        """Mappings, settings, aliases and documents of all tenants but the one under test (``only``: of the physical
-        names given), as one hash."""
+        """Mappings, settings, aliases and documents of the other tenants (``only``: of the physical names given), as one hash."""
         listed = self.node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
-        names = sorted(name for name in listed.splitlines() if not name.startswith(f"{TENANT}."))
+        names = sorted(name for name in listed.splitlines() if name.startswith(tuple(f"{tenant}." for tenant in OTHERS)))
         if only:
-            names = [name for name in names if name.rstrip() in only] + sorted(only - {name.rstrip() for name in names})
+            names = [name for name in listed.splitlines() if name.rstrip() in only]
         digest = hashlib.sha256()
         for name in (one.rstrip() for one in names):
             path = "/" + quote(name, safe="")

@@ -87,6 +87,7 @@ class Scenario:
     calls: list[Call]
     engines: list[str] = field(default_factory=list)
     layouts: list[str] = field(default_factory=list)
+    used: str | None = None  # the shared calls that it begins with
 
     def runs_on(self, engine: Engine, layout: str | None = None) -> bool:
         return engine.is_one_of(self.engines) and (layout is None or not self.layouts or layout in self.layouts)
@@ -191,5 +192,11 @@ def load(folder: Path = FOLDER) -> list[Scenario]:
             if unknown or not given.get("about") or not given.get("calls"):
                 raise ValueError(f"{where}: wants about and calls, does not know {sorted(unknown)}")
             calls = [_call(call, where) for call in _flat(given["calls"], shared)]
-            found.append(Scenario(where, given["about"], calls, _list(given.get("engines")), _list(given.get("layouts"))))
+            used = given["calls"][0].get("use") if isinstance(given["calls"][0], dict) else None
+            found.append(Scenario(where, given["about"], calls, _list(given.get("engines")), _list(given.get("layouts")), used))
     return found
+
+
+def shared(name: str) -> list[Call]:
+    """The calls that ``{use: name}`` stands for."""
+    return [_call(call, name) for call in _flat([{"use": name}], _read(FOLDER / "_shared.yaml"))]

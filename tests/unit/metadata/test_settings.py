@@ -32,6 +32,7 @@ def test_rewrite_settings_keeps_the_shape(written, sent):
         {"index": {"routing": {"allocation": {"include": {"_ip": "x"}}}}},
         {"routing.allocation.exclude._host": "x"},
         {"analysis": {"filter": {"s": {"type": "synonym", "synonyms_path": "/etc/passwd"}}}},
+        {"analysis": {"tokenizer": {"k": {"type": "kuromoji_tokenizer", "user_dictionary": "d.txt"}}}},
         {"index.data_path": "/"},
         {"cluster.name": "x"},
         {"nonsense": 1},

@@ -1,0 +1,171 @@
+"""Is the oracle any good? Mutants of the proxy: one binding, rewriting or verification switched off each; all must be caught.
+
+A mutant is a patch of the running code, made by a context manager, under which the app is built anew in this process. It is
+*caught* when some scenario gives a difference that the unmutated proxy does not give, shows a canary, or breaks off.
+
+*Verifications* never speak up while everything else is right, so they are tested with a fault beneath them: the tenant's
+prefix is left off on the way to the node, which then answers with what is not the tenant's. With the verification such answers
+are withheld (500); without it, they come through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from esproxy import answer, bodies, request
+from esproxy.api.filter_path import FilterPath
+from esproxy.api.kinds import Kind
+from esproxy.metadata import cat as tables
+from esproxy.tenancy import layouts, tenant
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.names import PrefixNames
+
+Patch = Callable[[], AbstractContextManager[Any]]
+
+# Bindings that no call of an endpoint served so far can show, with the reason: where they stand, another endpoint must come first.
+UNREACHABLE = {
+    ("request", Kind.CURSOR): "a cursor comes from scroll or a point in time",
+    ("request", Kind.TASK): "a task comes from a by-query call that does not wait",
+    ("request", Kind.TEMPLATE): "no body or path of these endpoints names a template",
+    ("request", Kind.SEARCH_PIPELINE): "nodes at hand have no search pipelines",
+    ("request", Kind.KQL): "nodes at hand have no kql query",
+    ("answer", Kind.CURSOR): "a cursor comes from scroll or a point in time",
+    ("answer", Kind.ALIAS): "aliases are INDEX positions in these answers",
+    ("answer", Kind.EXPR): "no answer of these endpoints holds an expression",
+    ("answer", Kind.PIPELINE): "pipelines in answers stand in settings",
+    ("answer", Kind.STORED_SCRIPT): "no answer of these endpoints names a stored script",
+    ("answer", Kind.SEARCH_PIPELINE): "no answer of these endpoints names a search pipeline",
+    ("answer", Kind.TEMPLATE): "no answer of these endpoints names a template",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """``first``: scenarios that are likely to catch it, to be tried before all others; for a verification, the call that shows it."""
+
+    name: str
+    make: Patch
+    first: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def without(function: Callable[..., dict[Kind, Any]], kind: Kind) -> Callable[..., dict[Kind, Any]]:
+    """A layout's bindings but one."""
+
+    def mutated(*args: Any, **kwargs: Any) -> dict[Kind, Any]:
+        return {key: action for key, action in function(*args, **kwargs).items() if key is not kind}
+
+    return mutated
+
+
+def binding_mutants() -> Iterator[Mutant]:
+    """One for each binding of the layout, as the layout itself lists them."""
+    sides = {
+        "request": ("dedicated_request", layouts.dedicated_request, layouts.dedicated_request(b"x.")),
+        "answer": ("dedicated_answer", layouts.dedicated_answer, layouts.dedicated_answer(b"x.", keep_tags=False)),
+    }
+    for side, (attribute, function, actions) in sides.items():
+        for kind in actions:
+            if (side, kind) not in UNREACHABLE:
+                yield Mutant(f"{side} binding of {kind.name}", _replaced(tenant, attribute, without(function, kind)), FIRST.get((side, kind), ()))
+
+
+FIRST = {
+    ("request", Kind.INDEX): ("mget.forms", "queries_term.lookups"),
+    ("request", Kind.EXPR): ("search.body_parameters",),
+    ("request", Kind.ALIAS): ("indices.created_with_everything",),
+    ("request", Kind.PIPELINE): ("bulk.item_errors",),
+    ("request", Kind.STORED_SCRIPT): ("updates.scripts",),
+    ("request", Kind.FIELD): ("aggregations_bucket.by_index", "search.sorting_by_index"),
+    ("request", Kind.SETTINGS): ("indices.pipelines_in_settings",),
+    ("request", Kind.LUCENE): ("queries_text.query_strings",),
+    ("request", Kind.SCRIPT): ("queries_compound.compound",),
+    ("request", Kind.WRAPPER): ("queries_term.lookups",),
+    ("answer", Kind.INDEX): ("documents.lifecycle",),
+    ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
+    ("answer", Kind.SETTINGS): ("indices.lifecycle",),
+    ("answer", Kind.TAGGED): ("aggregations_bucket.by_index",),
+}
+
+
+def _replaced(where: Any, attribute: str, what: Any) -> Patch:
+    return lambda: patch.object(where, attribute, what)
+
+
+def _identity(_self: Any, value: Any, *_rest: Any, **_named: Any) -> Any:
+    return value
+
+
+REWRITING = [
+    Mutant("names in paths go as they are", _replaced(PrefixNames, "one", _identity), ("documents.lifecycle",)),
+    Mutant("expressions go as they are", _replaced(PrefixNames, "expression", _identity), ("expressions.counting",)),
+    Mutant("no index means all of the cluster's", _replaced(PrefixNames, "everything", lambda self, spelled: "*"), ("expressions.every_endpoint",)),
+    Mutant("pipelines and scripts go as they are", _replaced(request.Plan, "name", _identity), ("documents.write_parameters",)),
+    Mutant("Lucene text goes as it is", _replaced(request.Plan, "lucene", _identity), ("queries_text.query_strings",)),
+    Mutant("names of bulk items go as they are", _replaced(request.Plan, "bulk_name", _identity), ("bulk.default_index",)),
+    Mutant("scripts go as they are", _replaced(bodies.RequestResolver, "_script", _identity), ("queries_compound.compound", "updates.scripts")),
+    Mutant("values that go with _index go as they are", _replaced(MetaFields, "rewrite_inputs", _identity), ("search.sorting_by_index",)),
+    Mutant("values of _index come as they are", _replaced(MetaFields, "restore", _identity), ("search.sorting_by_index",)),
+    Mutant("settings come as they are", _replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
+    Mutant("texts come as they are", _replaced(answer, "restore_text", lambda text, *rest: text), ("indices.bad_bodies",)),
+    Mutant("filter_path is forgotten", _replaced(FilterPath, "apply", _identity), ("root.response_filtering",)),
+]
+
+
+# --- verifications, each with a fault beneath it --------------------------------------------------------------
+
+
+def _unprefixed() -> AbstractContextManager[Any]:
+    """The fault: expressions and names reach the node without the tenant's prefix, and it answers with decoys."""
+    stack = ExitStack()
+    for mutant in REWRITING[:3]:
+        stack.enter_context(mutant.make())
+    return stack
+
+
+def _believing_name(self: Any, physical: str) -> str:
+    return physical
+
+
+@contextmanager
+def _names_unverified() -> Iterator[None]:
+    """Answers' names are handed on, whoever's they are."""
+    with _unprefixed(), patch.object(answer.AnswerResolver, "name", _believing_name):
+        yield
+
+
+@contextmanager
+def _rows_unverified() -> Iterator[None]:
+    """Rows of a cat table are handed on, whoever's they are."""
+    with _unprefixed(), patch.object(tables, "restore_rows", lambda rows, prefix: rows):
+        yield
+
+
+def _location_unverified() -> AbstractContextManager[Any]:
+    stack = ExitStack()
+    stack.enter_context(_unprefixed())
+    stack.enter_context(patch.object(answer, "_location", lambda plan, value: value))
+    stack.enter_context(patch.object(answer.AnswerResolver, "name", _believing_name))
+    return stack
+
+
+PROBE = "probe"  # an unprefixed index made for the purpose
+FAULT = Mutant("the prefix is left off", _unprefixed)
+VERIFICATIONS = [
+    Mutant("names in answers are not verified", _names_unverified, ("GET /_search?size=100",)),
+    Mutant("rows of cat tables are not verified", _rows_unverified, ("GET /_cat/indices",)),
+    Mutant("the header location is not verified", _location_unverified, (f"PUT /{PROBE}/_doc/1",)),
+]
+
+
+def mutants() -> list[Mutant]:
+    return [*binding_mutants(), *REWRITING]
+
+
+__all__ = ["FAULT", "PROBE", "UNREACHABLE", "VERIFICATIONS", "Mutant", "mutants"]
