@@ -1,8 +1,8 @@
 """Answers from pools: restored and verified.
 
 Every name of an index in an answer must be that of one of the request's targets (or one that was sent for a name that is not
-there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are checked before either is
-stripped.
+there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are
+checked before either is stripped.
 """
 
 from __future__ import annotations
