@@ -1,8 +1,9 @@
 """The types of new fields against real nodes: document after document, the fields that we name and those that a node maps.
 
 Each case is an index with a mapping of its own and documents in order. The node's index maps by itself; its twin gets what
-``new_fields`` says as an explicit mapping. After every document both must show the same mapping, or both must have refused the document
-for the same reason. A node also refuses documents for the values in them, which we leave to it: ``VALUES`` are its words for that.
+``new_fields`` says as an explicit mapping. After every document both must show the same mapping, or both must have refused the
+document for the same reason. A node also refuses documents for the values in them, which we leave to it: ``VALUES`` are its
+words for that.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from esproxy.catalogue.inference import new_fields, read
 from esproxy.embedded import Engine
 from esproxy.errors import EsproxyError
 from tests.integration import inference_cases as cases
+from tests.integration import inference_texts as given
 
-# Reasons for which a node refuses a document and we do not: a value that its field does not take, an object where a leaf is known.
+# Why a node refuses a document and we do not: a value that its field does not take, an object where a leaf is known.
 VALUES = re.compile(
-    r"failed to parse field|as object, but found a concrete value|Cannot write to a field alias|dense_vector|vectors with zero magnitude"
-    r"|Cannot parse object|Failed to parse object|is a metadata field|failed to parse date|Could not dynamically add mapping"
-    r"|cannot be cast|out of range|Unsupported type|Can't get text|Cannot copy field|expecting token of type|with content token \[VALUE_NULL\]"
+    r"failed to parse field|as object, but found a concrete value|Cannot write to a field alias|Could not dynamically add mapping"
+    r"|dense_vector|vectors with zero magnitude|Cannot parse object|Failed to parse object|is a metadata field|failed to parse date"
+    r"|cannot be cast|out of range|Unsupported type|Can't get text|Cannot copy field|expecting token of type"
+    r"|with content token \[VALUE_NULL\]"
 )
 
 
@@ -164,11 +167,11 @@ def test_inference_of_generated_documents_is_the_nodes(client: httpx.Client, eng
     assert outcome["mapped"] > 0 or "strict" in str(case.mapping) or "false" in str(case.mapping).lower()
 
 
-@pytest.mark.parametrize("form", [None, *cases.DATE_FORMATS])
+@pytest.mark.parametrize("form", [None, *given.DATE_FORMATS])
 def test_date_detection_of_a_format_is_the_nodes(client: httpx.Client, engine: Engine, form: str | None) -> None:
     """Every text of the table, in a document of one field each; a text that is taken for a date need not be one."""
     formats = DETECTED if form is None else (form,)
-    texts = cases.DATES
+    texts = given.DATES
     settings = {"index.mapping.ignore_malformed": True, "index.mapping.total_fields.limit": 5000}
     pair = Pair(client, engine, {} if form is None else {"dynamic_date_formats": [form]}, settings)
     try:
@@ -189,10 +192,10 @@ def test_number_detection_is_the_nodes(client: httpx.Client, engine: Engine) -> 
     settings = {"index.mapping.ignore_malformed": True}
     pair = Pair(client, engine, {"numeric_detection": True, "date_detection": False}, settings)
     try:
-        assert pair.index({f"f{number}": text for number, text in enumerate(cases.NUMBERS)}) is None
+        assert pair.index({f"f{number}": text for number, text in enumerate(given.NUMBERS)}) is None
         shown = pair.shown(pair.name)
     finally:
         pair.close()
     kinds = {"long": "long", "float": "double", "text": None}
-    node = {text: kinds[shown[f"f{number}"]["type"]] for number, text in enumerate(cases.NUMBERS)}
-    assert {text: number_kind(text) for text in cases.NUMBERS} == node
+    node = {text: kinds[shown[f"f{number}"]["type"]] for number, text in enumerate(given.NUMBERS)}
+    assert {text: number_kind(text) for text in given.NUMBERS} == node
