@@ -30,6 +30,7 @@ from esproxy import bodies
 from esproxy import request as requests
 from esproxy.api.target import parse
 from esproxy.bulkstream import BulkStream
+from esproxy.catalogue.context import Catalogue
 from esproxy.cluster import Cluster
 from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, json_headers, reply, too_large
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
@@ -37,9 +38,12 @@ from esproxy.metadata.cluster import info
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
+from esproxy.procedures.pool_families import ELSEWHERE, served
+from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
+from esproxy.tenancy.placement import DEDICATED, Placement
 from esproxy.tenancy.tenant import Tenants
 from esproxy.upstream.engine_api import Failure
 
@@ -62,8 +66,11 @@ class State(Enum):
 class Gateway:
     """What all exchanges share: settings, identity, tenants, and what is known of the clusters."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
+        """``catalogue``: needed when a placement rule can give a pool, see ``Placement.pools``."""
         self.settings = settings
+        self.placement = Placement(settings.placement.layout, settings.placement.rules)
+        self.pools = Pools(catalogue, self.placement, settings.limits.max_depth) if catalogue is not None else None
         self.cluster_name = settings.placement.cluster
         self.clusters: dict[str, Cluster] = {}
         self.violations = 0
@@ -74,6 +81,20 @@ class Gateway:
         self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
         self.sealer = Sealer([key.get_secret_value() for key in settings.secrets.keys] or [secrets.token_hex(32)])
         self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
+
+    def pools_for(self, plan: Plan) -> Pools | None:
+        """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for
+        such."""
+        if (
+            plan.apart
+            or plan.pattern is not None
+            or plan.route.row.name in ELSEWHERE
+            or self.placement.layouts(plan.owner().id) == {DEDICATED}
+        ):
+            return None
+        if self.pools is None:
+            raise Failed("there is no catalogue for indices in pools")
+        return self.pools
 
     @property
     def product(self) -> bool:
@@ -138,13 +159,31 @@ class Exchange:
             return Need(discover(gateway.cluster_name, gateway.clusters), key=("discover", gateway.cluster_name))
         if self.plan is None:
             self.plan = self._understand(cluster)
-        if self.size > gateway.settings.limits.window and self.plan.endpoint.framing == "bulk":
+        pools = gateway.pools_for(self.plan)
+        if self.size > gateway.settings.limits.window and self.plan.endpoint.framing == "bulk" and pools is None:
             return self._begin_bulk(self.plan)
         if self.size > gateway.settings.limits.max_body:
             raise too_large(gateway.settings.limits.max_body)
         if not self.whole:
             return None
-        return self._send(self.plan, b"".join(self.parts) if len(self.parts) != 1 else self.parts[0])
+        body = b"".join(self.parts) if len(self.parts) != 1 else self.parts[0]
+        return self._pooled(self.plan, pools, body) if pools is not None else self._send(self.plan, body)
+
+    def _pooled(self, plan: Plan, pools: Pools, body: bytes) -> Step:
+        """A request for indices in pools is a procedure; so is making the index that its first write needs."""
+        self.state, self.wants = State.BUSY, 0
+        if plan.create is not None:
+            name, plan.create = plan.create, None
+            return Need(first_write(pools, plan, name), key=("create", plan.owner().id, name))
+        found = served(plan.route.row.name)
+        if "source" in plan.query:
+            raise Refusal("a body is sent as a body, not in the parameters [source] and [source_content_type]")
+        media = requests.media_type(plan) if body else None
+        if body and plan.endpoint.body == "none":
+            if plan.product:
+                raise Refusal(f"request [{self.head.method} {plan.raw_path}] does not support having a body")
+            body, media = b"", None
+        return Need(pooled(Pooled(pools, plan, body, media), found.family, write=found.write))
 
     def _understand(self, cluster: Cluster) -> Plan:
         """Everything that can be said from the head alone."""
@@ -226,7 +265,7 @@ class Exchange:
                 raise outcome
             return self._go_on()
         except EsproxyError as error:
-            return self._refuse(error)
+            return self._withhold(error)
 
     # --- a bulk beyond the window ------------------------------------------------------------------
 

@@ -53,6 +53,8 @@ class Plan:
     drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
     meta: MetaFields | None = None
     help: bool = False  # the columns of a cat table are asked for, which say nothing of anybody
+    apart: bool = False  # of a tenant who may have pools, but for indices that are in none
+    create: str | None = None  # an index in a pool that is to be made before this goes on
     pit: bool = False  # the search names no index: its point in time does
 
     @property

@@ -47,6 +47,14 @@ def nest(paths: dict[str, Definition]) -> dict[str, Any]:
     return properties
 
 
+def for_node(paths: dict[str, Definition]) -> dict[str, Definition]:
+    """Definitions as a pool of ``shared`` gets them: an object's own ``dynamic`` is the proxy's to apply where it would let the
+    node add fields by itself."""
+    return {
+        path: {k: v for k, v in d.items() if k != "dynamic" or str(v).lower() in ("false", "strict")} for path, d in paths.items()
+    }
+
+
 def restored(segment: str) -> str:
     """The logical name of a physical segment."""
     stem, tilde, digits = segment.rpartition("~")
@@ -60,7 +68,7 @@ def own_name(segment: str) -> str:
 
 def physical_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """An explicit mapping as a new pool has it: every name its first choice."""
-    return nest({physical_path(path): definition for path, definition in flatten(properties).items()})
+    return nest(for_node({physical_path(path): definition for path, definition in flatten(properties).items()}))
 
 
 def physical_path(path: str) -> str:

@@ -106,6 +106,8 @@ def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
     root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout]}
     mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict"}
     if layout == "shared":
+        if str(pool.mapping.get("dynamic")).lower() == "false":
+            mappings["dynamic"] = False  # what is unknown stays in the document, unmapped
         mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
     settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
     settings.setdefault("index.number_of_shards", 1)

@@ -19,7 +19,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
-from esproxy.catalogue.fields import nest, place
+from esproxy.catalogue.fields import for_node, nest, place
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
 
@@ -50,7 +50,7 @@ def add_fields(
 
     if (yield from change(cat, Claims, names.claims_id(physical), claim)) is None:
         raise Failed("a pool has no record of its fields")
-    yield from cat.store.put_mapping(physical, nest(_with_parents(placed, stored.doc.fields)))
+    yield from cat.store.put_mapping(physical, nest(for_node(_with_parents(placed, stored.doc.fields))))
 
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}

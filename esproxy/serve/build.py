@@ -7,7 +7,9 @@ import time
 from esproxy.config import Cluster, Settings, Upstream
 from esproxy.gateway import Gateway
 from esproxy.serve.driver import Proxy
+from esproxy.serve.follower import new_catalogue
 from esproxy.serve.stats import Stats
+from esproxy.tenancy.placement import Placement
 from esproxy.upstream.client import Engine
 from esproxy.upstream.engine_api import EngineLike
 from esproxy.upstream.spec import ClusterSpec
@@ -16,7 +18,9 @@ from esproxy.upstream.spec import ClusterSpec
 def build(settings: Settings, stats: Stats | None = None) -> Proxy:
     """A proxy that is ready to be driven. Raises ValueError for what only the parts themselves can find wrong."""
     engine = build_engine(settings)
-    return Proxy(Gateway(settings), engine, stats)
+    placement = settings.placement
+    pools = Placement(placement.layout, placement.rules).pools
+    return Proxy(Gateway(settings, new_catalogue(placement.cluster) if pools else None), engine, stats)
 
 
 def build_engine(settings: Settings) -> EngineLike:

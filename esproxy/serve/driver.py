@@ -23,13 +23,17 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from esproxy.errors import EsproxyError, reply
 from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, More, Need, Outcome, Release, Reply, Send, Step, Write
 from esproxy.serve.procedures import Procedures, Run
 from esproxy.serve.stats import Stats
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight
+
+if TYPE_CHECKING:
+    from esproxy.procedures.pooled import Pools
+    from esproxy.serve.follower import Follower
 
 logger = logging.getLogger("esproxy.serve")
 NOTE_EVERY = 1.0  # seconds
@@ -50,6 +54,7 @@ class ExchangeLike(Protocol):
 class GatewayLike(Protocol):
     violations: int  # answers that held what is not the tenant's, ever
     unknown_keys: int  # keys in answers that no definition knows, ever
+    pools: Pools | None  # what there is where tenants can have indices in pools
 
     @property
     def product(self) -> bool: ...  # the upstream is Elasticsearch, whose clients look for its header on every answer
@@ -66,6 +71,7 @@ class Proxy:
         self.procedures = Procedures(engine)
         self.stats = Stats() if stats is None else stats
 
+        self.follower: Follower | None = None  # where there can be pools
         self.noted: dict[str, float] = {}
         self.seen = (0, 0)  # what the last report told of the gateway
 
@@ -87,6 +93,8 @@ class Proxy:
         }
 
     async def aclose(self) -> None:
+        if self.follower is not None:
+            await self.follower.stop()
         self.procedures.close()
         await self.engine.aclose()
 

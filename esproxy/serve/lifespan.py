@@ -41,6 +41,8 @@ async def lifespan(app: DataApp) -> AsyncIterator[None]:
         for warning in warnings(app.settings):
             logger.warning("%s", warning)
     use(app, app.settings)
+    if app.proxy.follower is not None:
+        await app.proxy.follower.first_poll()
     watching = asyncio.create_task(watch(app, path)) if watched else None
     try:
         yield
@@ -55,8 +57,10 @@ async def lifespan(app: DataApp) -> AsyncIterator[None]:
 def use(app: DataApp, settings: Settings) -> None:
     """From now on, requests are served under these settings."""
     from esproxy.serve.build import build
+    from esproxy.serve.follower import follow
 
     app.proxy = build(settings)
+    app.proxy.follower = follow(app.proxy)
     app.settings = settings
     app.limits = settings.limits
 

@@ -58,7 +58,7 @@ class PrefixNames:
         if not (name.startswith("<") and name.endswith(">")) and any(c in FORBIDDEN for c in name):
             if not creatable:
                 raise no_such_index(name, single=not product)
-            raise invalid_index_name(name, f"must not contain the following characters {_forbidden(product)}")
+            raise invalid_index_name(name, f"must not contain the following characters {forbidden(product)}")
         physical = self._term(name, product)
         spelled[physical] = name
         return physical
@@ -80,7 +80,7 @@ class PrefixNames:
             if term.startswith("_"):
                 raise invalid_index_name(term, "must not start with '_'.")
             if term in ("", "-"):
-                raise _empty_term(term, product)
+                raise empty_term(term, product)
             if term.startswith("-") and (product or wildcard or "*" in term):
                 physical = "-" + self._term(term[1:], product)
             elif term.startswith("-"):  # OpenSearch takes it for a name; no index has such a one, and the node says so
@@ -116,22 +116,22 @@ class PrefixNames:
         if double and (not product or selector not in ("data", "failures", "*")):
             raise no_such_index(term)
         if ":" in name:
-            raise _no_remote(term, product)
+            raise no_remote(term, product)
         return self.prefix + term
 
 
-def _empty_term(term: str, product: bool) -> Refusal:
+def empty_term(term: str, product: bool) -> Refusal:
     if not product:
         return no_such_index(term)
     return invalid_index_name("", "exclusion cannot be empty" if term else "expression cannot be empty")
 
 
-def _forbidden(product: bool) -> str:
+def forbidden(product: bool) -> str:
     """The set as each engine prints it."""
     return "[' ','\"','*',',','/','<','>','?','\\','|']" if product else '[ , ", *, \\, <, |, ,, >, /, ?]'
 
 
-def _no_remote(term: str, product: bool) -> Refusal:
+def no_remote(term: str, product: bool) -> Refusal:
     """There are no remote clusters for a tenant."""
     if not product:
         return no_such_index(term)

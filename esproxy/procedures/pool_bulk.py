@@ -1,0 +1,277 @@
+"""``_bulk`` over indices in ``shared``.
+
+    read every line · make the indices that are not there · add the fields that are not there · send · restore
+
+Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
+refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
+400 on every node, in its place, and what the item says is replaced by the reason. A document that is not JSON goes as ``{``,
+whose reason the node gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from esproxy import core
+from esproxy.answer import is_error
+from esproxy.bodies import refusal
+from esproxy.catalogue.store import Steps
+from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
+from esproxy.exchange import Reply
+from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver
+from esproxy.procedures.pool_documents import new_id, physical_id
+from esproxy.procedures.pooled import Apart, Missing, Pooled, check_new_name, missing
+from esproxy.tenancy.expressions import concrete
+from esproxy.tenancy.pool_query import physical_query
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
+from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of
+from esproxy.tenancy.target import UNFILTERED, Target
+
+POISON = b"{"  # one item's 400 on every node, in the node's words
+NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's 400 on every node
+VERBS = ("index", "create", "update", "delete")
+
+
+@dataclass(slots=True)
+class Record:
+    verb: str
+    meta: dict[str, Any]
+    source: bytes | None
+    name: str = ""
+    target: Target | None = None
+    out: bytes | None = None  # the source as it is sent
+    error: EsproxyError | None = None
+    action: dict[str, Any] = field(default_factory=dict)
+
+
+def bulk(request: Pooled) -> Steps[Reply]:
+    plan = request.plan
+    records = _records(request)
+    query = physical_query(plan, [], PoolResolver(plan, []))
+    yield from _find_targets(request, records)
+    for record in records:
+        _address(request, record)
+    yield from _rewrite_sources(request, records)
+    body = b"".join(_lines(record) for record in records)
+    answer = yield request.send("POST", ["_bulk"], query, body, request.media)
+    reader = PoolAnswer(plan, request.targets, request.sent_as)
+    out = restore(plan, answer, reader)
+    if not is_error(answer.status, answer.body):
+        out = _with_errors(out, records)
+    return finish(plan, answer.status, client_headers(plan, answer, reader), out)
+
+
+# --- reading -----------------------------------------------------------------------------------------
+
+
+def _records(request: Pooled) -> list[Record]:
+    body = request.body
+    if not body.endswith(b"\n"):
+        raise Refusal("The bulk request must be terminated by a newline [\\n]")
+    roots = request.plan.cluster.engine.tables.roots
+    lines = body[:-1].split(b"\n")
+    records: list[Record] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if not line.strip():
+            continue
+        _check(request, roots["bulk.action"], line, at)
+        action = orjson.loads(line)
+        if len(action) != 1 or not isinstance(next(iter(action.values())), dict):
+            raise Refusal(f"Malformed action/metadata line [{at}], expected one action with an object")
+        verb, meta = next(iter(action.items()))
+        source = None
+        if verb != "delete":
+            if at == len(lines):
+                break  # an action with nothing behind it is dropped by nodes without a word
+            source = lines[at]
+            at += 1
+        records.append(Record(verb, meta, source))
+    if not records:
+        raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
+    for record in records:
+        _read_meta(request.parts.get("index"), record)
+    return records
+
+
+def _check(request: Pooled, state: int, line: bytes, number: int) -> None:
+    run = core.Pass(
+        request.plan.cluster.engine.grammar, state, UNFILTERED, PoolResolver(request.plan, []), max_depth=request.pools.max_depth
+    )
+    run.feed(line, True)
+    if run.status is not core.Status.OK:
+        raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
+
+
+def _read_meta(default: str | None, record: Record) -> None:
+    meta = record.meta
+    name = meta.pop("_index", None)
+    record.name = text_of(name) if name is not None else default or ""
+    if name is None and default is None:
+        raise Refusal("Validation Failed: 1: index is missing;", type="action_request_validation_exception")
+    if any(meta.pop(key, None) is not None for key in ("routing", "_routing")):
+        raise own_routing()
+    if meta.get("pipeline") not in (None, "_none"):
+        raise Refusal("pipelines are not available for indices in a pool")
+    if meta.get("_id") is None:
+        meta.pop("_id", None)
+        if record.verb in ("update", "delete"):
+            raise Refusal("Validation Failed: 1: id is missing;", type="action_request_validation_exception")
+
+
+# --- where records go ----------------------------------------------------------------------------------
+
+
+def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
+    wanted = list(dict.fromkeys(record.name for record in records))
+    directory = yield from request.directory(wanted)
+    apart = [name for name in wanted if request.apart(name, directory)]
+    if apart and len(apart) == len(wanted):
+        raise Apart
+    if apart:
+        raise Refusal("documents of indices in pools and of others cannot be written in one bulk yet")
+    targets: dict[str, Target | EsproxyError] = {}
+    for name in wanted:
+        try:
+            if concrete(directory, name):
+                targets[name] = yield from request.one(name, write=True)
+                continue
+            check_new_name(name, request.product)
+            if any(record.name == name and record.verb != "delete" for record in records):
+                raise Missing(name)
+            targets[name] = missing(name, request.product)
+        except Failed:
+            raise
+        except EsproxyError as error:
+            targets[name] = error if name else invalid_index_name("", "must not be empty")
+    for record in records:
+        found = targets[record.name]
+        if isinstance(found, EsproxyError):
+            record.error = found
+        else:
+            record.target = found
+
+
+def _address(request: Pooled, record: Record) -> None:
+    """The action line."""
+    if record.target is None:
+        assert record.error is not None
+        return _refuse(request, record, record.error)
+    given = record.meta.get("_id")
+    try:
+        id = new_id() if given is None else text_of(given)
+        if not id:
+            raise Refusal("if _id is specified it must not be empty")
+        sent = physical_id(record.target, id)
+    except Refusal as error:
+        return _refuse(request, record, error)
+    meta = {key: value for key, value in record.meta.items() if key != "require_alias"}
+    record.action = {record.verb: {**meta, "_index": record.target.physical, "_id": sent, "routing": record.target.scope}}
+
+
+def _refuse(request: Pooled, record: Record, error: EsproxyError) -> None:
+    """Let the node refuse this record, so that its item is in its place; what the item says is replaced."""
+    record.error, record.target = error, None
+    record.action = {record.verb: {"_index": NOWHERE, "_id": "-"}}
+    record.out = None if record.source is None else b'{"doc":{}}'
+    request.sent_as[NOWHERE] = record.name
+
+
+# --- documents -----------------------------------------------------------------------------------------
+
+
+def _rewrite_sources(request: Pooled, records: list[Record]) -> Steps[None]:
+    """Every source as it is sent. Fields that are not there yet are added first, once per index and round."""
+    pending = [record for record in records if record.source is not None and record.target is not None]
+    for _ in range(ROUNDS):
+        wanted: dict[str, dict[str, dict[str, Any]]] = {}
+        for record in pending:
+            _rewrite_source(request, record, wanted)
+        if not wanted:
+            return
+        for physical, fields in wanted.items():
+            target = request.targets[physical]
+            yield from _add(
+                request,
+                target,
+                fields,
+                [record for record in pending if record.target is not None and record.target.physical == physical],
+            )
+        pending = [record for record in pending if record.out is None and record.error is None]
+        for record in pending:
+            assert record.target is not None
+            record.target = request.targets[record.target.physical]
+    raise Failed("the fields of the index change too fast")
+
+
+def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], records: list[Record]) -> Steps[None]:
+    """Add all fields at once; where that is refused, what each document brings by itself, so that the others go on."""
+    try:
+        yield from request.add(target, fields)
+    except Refusal:
+        for record in records:
+            if record.out is not None or record.error is not None:
+                continue
+            alone: dict[str, dict[str, dict[str, Any]]] = {}
+            _rewrite_source(request, record, alone)
+            try:
+                if alone:
+                    yield from request.add(target, alone[target.physical])
+            except Refusal as error:
+                _refuse(request, record, error)
+    yield from request.renewed(target)
+
+
+def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]]) -> None:
+    plan, target, source = request.plan, record.target, record.source
+    if record.out is not None or target is None or source is None:
+        return
+    roots = plan.cluster.engine.tables.roots
+    resolver = DocumentResolver(plan, target)
+    state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
+    run = core.Pass(plan.cluster.engine.grammar, state, UNFILTERED, resolver, max_depth=request.pools.max_depth)
+    try:
+        out = run.feed(source, True)
+    except Refusal as error:
+        return _refuse(request, record, error)
+    if run.misses:
+        wanted.setdefault(target.physical, {}).update(resolver.wanted)
+    elif run.status is core.Status.OK:
+        record.out = out
+    elif record.verb == "update":
+        raise refusal(plan, run, source)
+    else:
+        record.out = POISON  # the node says that it cannot be parsed
+
+
+def _lines(record: Record) -> bytes:
+    line = orjson.dumps(record.action) + b"\n"
+    return line if record.source is None else line + (record.out or b"") + b"\n"
+
+
+def _with_errors(body: bytes, records: list[Record]) -> bytes:
+    """Put our own reasons into the items that the node was made to refuse."""
+    refused = [(at, record) for at, record in enumerate(records) if record.error is not None]
+    if not refused:
+        return body
+    tree = orjson.loads(body)
+    if len(tree["items"]) != len(records):
+        raise Failed("the node's answer has another number of items than the bulk", status=502)
+    for at, record in refused:
+        assert record.error is not None
+        item = tree["items"][at]
+        verb = next(iter(item))
+        id = record.meta.get("_id")
+        item[verb] = {
+            "_index": record.name,
+            "_id": None if id is None else text_of(id),
+            "status": record.error.status,
+            "error": record.error.cause(),
+        }
+    tree["errors"] = True
+    return orjson.dumps(tree)

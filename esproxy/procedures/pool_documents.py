@@ -1,0 +1,130 @@
+"""Operations on one document of an index in ``shared``.
+
+The id gets its scope in front, the routing is the scope. A document without an id gets one from the proxy, so that the node
+sees one that carries the scope. A document's unknown fields are added to the index and its pool before it is sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from urllib.parse import quote_plus
+
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal
+from esproxy.exchange import Answer, Reply
+from esproxy.procedures.pool_bodies import document_body, search_body
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.pool_query import body_with_query, physical_query
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
+from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.tenancy.target import Target
+
+LONGEST_ID = 512  # bytes; a node's limit
+
+
+def write(request: Pooled) -> Steps[Reply]:
+    """``index``, ``create``, ``update``: the index is made by its first document."""
+    plan = request.plan
+    target = yield from request.one(request.parts["index"], write=True, create=True)
+    id = request.parts.get("id")
+    query = physical_query(plan, [target], PoolResolver(plan, [target]))
+    _require_alias(request, query)
+    body = b""
+    if request.body:
+        assert plan.endpoint.request is not None
+        body, target = yield from document_body(request, target, plan.endpoint.request, request.body)
+    template, method = plan.route.template, plan.head.method
+    if id is None:
+        id, template, method = new_id(), ("{index}", "_doc", "{id}"), "PUT"
+        query["op_type"] = "create"
+    path = _path(template, target, physical_id(target, id))
+    answer = yield request.send(method, path, query, body, request.media)
+    return reply(request, answer, target, id)
+
+
+def read(request: Pooled) -> Steps[Reply]:
+    """``get``, ``exists``, ``get_source``, ``exists_source``."""
+    return (yield from _on_one(request, write=False))
+
+
+def delete(request: Pooled) -> Steps[Reply]:
+    return (yield from _on_one(request, write=True))
+
+
+def explain(request: Pooled) -> Steps[Reply]:
+    """The document is found by its scope, so no filter is needed, and none shows in the explanation."""
+    plan = request.plan
+    target = yield from request.one(request.parts["index"])
+    body = body_with_query(plan, request.body)
+    if body:
+        assert plan.endpoint.request is not None
+        body = yield from search_body(request, [target], plan.endpoint.request, body, filtered=False)
+    query = physical_query(plan, [target], PoolResolver(plan, [target]))
+    path = _path(plan.route.template, target, physical_id(target, request.parts["id"]))
+    answer = yield request.send("POST" if body else plan.head.method, path, query, body, request.media or JSON)
+    return reply(request, answer, target, None)
+
+
+JSON = b"application/json"
+
+
+def _on_one(request: Pooled, *, write: bool) -> Steps[Reply]:
+    plan = request.plan
+    target = yield from request.one(request.parts["index"], write=write)
+    query = physical_query(plan, [target], PoolResolver(plan, [target]))
+    path = _path(plan.route.template, target, physical_id(target, request.parts["id"]))
+    method = "GET" if plan.head.method == "HEAD" else plan.head.method  # its answer tells the length that a HEAD's has
+    answer = yield request.send(method, path, query)
+    return reply(request, answer, target, None)
+
+
+def physical_id(target: Target, id: str) -> str:
+    """Raises Refusal for an id that no document can have."""
+    size = len(id.encode())
+    if size > LONGEST_ID:
+        raise Refusal(
+            f"Validation Failed: 1: id [{id}] is too long, must be no longer than {LONGEST_ID} bytes but was: {size};",
+            type="action_request_validation_exception",
+        )
+    room = LONGEST_ID - len(target.id_front)
+    if size > room:
+        raise Refusal(f"id is too long for an index in a pool: it can be no longer than {room} bytes but was: {size}")
+    return target.id_front + id
+
+
+def new_id() -> str:
+    """As nodes make them: 20 characters of URL-safe base64."""
+    return base64.urlsafe_b64encode(os.urandom(15)).decode()
+
+
+def _path(template: tuple[str, ...], target: Target, id: str) -> list[str]:
+    values = {"{index}": target.physical, "{id}": id}
+    return [values.get(part, part) for part in template]
+
+
+def _require_alias(request: Pooled, query: dict[str, str]) -> None:
+    """The node would look at the physical name, which is never an alias."""
+    if query.pop("require_alias", "false") == "false":
+        return
+    name = request.parts["index"]
+    assert request.sight.directory is not None
+    if name not in request.sight.directory.aliases:
+        reason = f"no such index [{name}] and [require_alias] request flag is [true] and [{name}] is not an alias"
+        extra = {"resource.type": "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
+        raise Refusal(reason, status=404, type="index_not_found_exception", **extra)
+
+
+def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply:
+    plan = request.plan
+    reader = PoolAnswer(plan, {target.physical: target}, {})
+    reader.verified = plan.route.row.name in ("get_source", "exists_source")  # the answer is the document, found by its scoped id
+    headers = client_headers(plan, answer, reader)
+    if any(name == b"location" for name, _ in answer.headers):
+        headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))
+    return finish(plan, answer.status, headers, restore(plan, answer, reader))
+
+
+def _encoded(text: str) -> str:
+    """As a node writes names into ``location``: form encoding."""
+    return quote_plus(text, safe="*").replace("~", "%7E")

@@ -1,0 +1,69 @@
+"""Which code serves which endpoint for indices in pools. What has no row is refused there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from esproxy.errors import Refusal
+from esproxy.procedures import pool_admin as admin
+from esproxy.procedures import pool_aliases as aliases
+from esproxy.procedures import pool_cat as cat
+from esproxy.procedures import pool_documents as documents
+from esproxy.procedures import pool_search as searches
+from esproxy.procedures.pool_bulk import bulk
+from esproxy.procedures.pool_mget import mget
+from esproxy.procedures.pooled import Family
+
+
+class Served(NamedTuple):
+    """``write``: when what it rests on has changed under way, it may not be done again."""
+
+    family: Family
+    write: bool = False
+
+
+FAMILIES: dict[str, Served] = {
+    "index": Served(documents.write, True),
+    "create": Served(documents.write, True),
+    "update": Served(documents.write, True),
+    "delete": Served(documents.delete, True),
+    "get": Served(documents.read),
+    "exists": Served(documents.read),
+    "get_source": Served(documents.read),
+    "exists_source": Served(documents.read),
+    "explain": Served(documents.explain),
+    "bulk": Served(bulk, True),
+    "mget": Served(mget),
+    "search": Served(searches.search),
+    "count": Served(searches.search),
+    "msearch": Served(searches.msearch),
+    "indices.validate_query": Served(searches.validate),
+    "delete_by_query": Served(searches.by_query, True),
+    "update_by_query": Served(searches.by_query, True),
+    "indices.create": Served(admin.create_index, True),
+    "indices.delete": Served(admin.delete_index, True),
+    "indices.exists": Served(admin.get_index),
+    "indices.get": Served(admin.get_index),
+    "indices.get_mapping": Served(admin.get_index),
+    "indices.get_settings": Served(admin.get_index),
+    "indices.put_mapping": Served(admin.put_mapping, True),
+    "indices.refresh": Served(admin.shards),
+    "indices.flush": Served(admin.shards),
+    "indices.get_alias": Served(aliases.get_alias),
+    "indices.exists_alias": Served(aliases.get_alias),
+    "indices.put_alias": Served(aliases.put_alias, True),
+    "indices.delete_alias": Served(aliases.delete_alias, True),
+    "indices.update_aliases": Served(aliases.update_aliases, True),
+    "cat.indices": Served(cat.indices),
+    "cat.count": Served(cat.count),
+    "cluster.health": Served(cat.health),
+}
+ELSEWHERE = frozenset(("info", "ping"))  # the same for every layout
+
+
+def served(endpoint: str) -> Served:
+    """Raises Refusal for an endpoint that pools do not have yet."""
+    found = FAMILIES.get(endpoint)
+    if found is None:
+        raise Refusal(f"[{endpoint}] is not available yet for indices in pools")
+    return found

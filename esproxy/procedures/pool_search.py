@@ -1,0 +1,152 @@
+"""Searches over indices in ``shared``, and what else takes a query: count, validate, by-query calls, msearch.
+
+One call over the physical indices of all targets, routed to their scopes, with one filter at every query root. An expression
+that comes to nothing is asked under the tenant's own prefix, as one that matches nothing there, so that the node itself makes
+the empty answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy import core
+from esproxy.answer import is_error
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal
+from esproxy.exchange import Answer, Reply
+from esproxy.procedures.pool_bodies import search_body
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.expressions import Options
+from esproxy.tenancy.pool_query import body_with_query, physical_query
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
+from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.tenancy.target import UNFILTERED, Target
+
+JSON = b"application/json"
+NDJSON = b"application/x-ndjson"
+
+
+def search(request: Pooled) -> Steps[Reply]:
+    """``search`` and ``count``."""
+    return (yield from _query(request, "POST"))
+
+
+def validate(request: Pooled) -> Steps[Reply]:
+    """No document is read, so no filter is needed; but with ``rewrite`` terms of the whole pool would show."""
+    if request.plan.query.get("rewrite", "false") != "false":
+        raise Refusal("the parameter [rewrite] is not available for indices in a pool")
+    return (yield from _query(request, "POST", filtered=False))
+
+
+def by_query(request: Pooled) -> Steps[Reply]:
+    """``delete_by_query`` and ``update_by_query``."""
+    return (yield from _query(request, "POST", needs_query=request.plan.route.row.name == "delete_by_query"))
+
+
+def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply]:
+    plan = request.plan
+    targets = yield from request.some(request.parts.get("index", "_all"))
+    given = body_with_query(plan, request.body)
+    if needs_query and "query" not in orjson.loads(given or b"{}"):
+        raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
+    assert plan.endpoint.request is not None
+    body = b""
+    if given or filtered:
+        body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
+    query = physical_query(plan, targets, PoolResolver(plan, targets))
+    if plan.typed:
+        query["typed_keys"] = "true"
+    answer = yield request.send(method, _path(request, targets), query, body, request.media or JSON)
+    return reply(request, answer, filtered=filtered)
+
+
+def _path(request: Pooled, targets: list[Target]) -> list[str]:
+    template = request.plan.route.with_index or request.plan.route.template
+    expression = ",".join(target.physical for target in targets) or nothing(request)
+    return [expression if part == "{index}" else part for part in template]
+
+
+def nothing(request: Pooled) -> str:
+    """An expression under the tenant's prefix that matches nothing."""
+    return request.plan.owner().names.nothing
+
+
+def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply:
+    """The client's answer. ``filtered``: a filter was put around its query."""
+    plan = request.plan
+    reader = PoolAnswer(plan, request.targets, request.sent_as)
+    body = restore(plan, answer, reader)
+    if filtered:
+        body = unwrapped(body)
+    if plan.meta is not None and not is_error(answer.status, answer.body):
+        body = orjson.dumps(plan.meta.restore(orjson.loads(body), reader.name))
+    return finish(plan, answer.status, client_headers(plan, answer, reader), body)
+
+
+# --- msearch -----------------------------------------------------------------------------------------
+
+
+def msearch(request: Pooled) -> Steps[Reply]:
+    plan = request.plan
+    query = physical_query(plan, [], PoolResolver(plan, []))
+    if not request.body.endswith(b"\n"):
+        raise Refusal("The msearch request must be terminated by a newline [\n]")
+    lines = request.body[:-1].split(b"\n")
+    if len(lines) % 2:
+        raise Refusal(
+            "Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception"
+        )
+    out: list[bytes] = []
+    for header, search_line in zip(lines[::2], lines[1::2], strict=True):
+        out += yield from _one_search(request, header, search_line)
+    if plan.typed:
+        query["typed_keys"] = "true"
+    answer = yield request.send("POST", ["_msearch"], query, b"\n".join(out) + b"\n", NDJSON)
+    return reply(request, answer, filtered=True)
+
+
+def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]:
+    plan = request.plan
+    roots = plan.cluster.engine.tables.roots
+    header: dict[str, Any] = {}
+    if line.strip():
+        _check(request, roots["msearch.header"], line)
+        header = orjson.loads(line)
+    named = header.pop("index", None)
+    named = header.pop("indices", None) if named is None else named
+    expression = ",".join(map(str, named)) if isinstance(named, list) else named or request.parts.get("index", "_all")
+    if header.pop("routing", None) is not None:
+        raise Refusal("a routing value is not available yet for an index in a pool")
+    options = Options.of(plan.query | {key: str(header.pop(key)).lower() for key in _OPTIONS if key in header})
+    try:
+        targets = yield from request.some(expression, options)
+    except Refusal as error:
+        if error.status != 404:
+            raise
+        targets = []
+        header["index"] = [request.sent_apart(str(error.extra.get("index", expression)))]
+    meta = plan.meta
+    searched = yield from search_body(request, targets, roots["msearch.body"], body)
+    if plan.meta is not meta:
+        raise Refusal("a sort or aggregation on [_index] is not available in msearch for indices in a pool")
+    if targets:
+        header |= {"index": [target.physical for target in targets], "routing": ",".join(target.scope for target in targets)}
+    elif "index" not in header:
+        header["index"] = nothing(request).split(",")
+    return [orjson.dumps(header), searched]
+
+
+_OPTIONS = ("ignore_unavailable", "allow_no_indices", "expand_wildcards", "ignore_throttled")
+
+
+def _check(request: Pooled, state: int, line: bytes) -> None:
+    """Strictness alone; the names are read from the parsed line."""
+    from esproxy.bodies import refusal
+
+    resolver = PoolResolver(request.plan, [])
+    run = core.Pass(request.plan.cluster.engine.grammar, state, UNFILTERED, resolver, max_depth=request.pools.max_depth)
+    run.feed(line, True)
+    if run.status is not core.Status.OK:
+        raise refusal(request.plan, run, line)

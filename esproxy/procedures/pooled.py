@@ -1,0 +1,297 @@
+"""The frame of a request to a tenant that may have indices in pools.
+
+    believe or look → resolve → rewrite → call → restore, verify → rule A → Reply
+
+``pooled`` is one procedure without a key: it belongs to its client. What it rests on, the directory of its tenant, is believed
+from memory or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not
+is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
+
+A family (``pool_documents``, ``pool_search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
+makes the reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from esproxy import request as requests
+from esproxy.api.target import build
+from esproxy.catalogue import names
+from esproxy.catalogue.change import keep
+from esproxy.catalogue.context import Catalogue
+from esproxy.catalogue.documents import CLOSED, Directory, Index
+from esproxy.catalogue.pools import Plan as IndexPlan
+from esproxy.catalogue.sight import Sight
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Failed, Refusal, invalid_index_name, no_such_index
+from esproxy.exchange import GO, Call, Procedure, Reply, Send
+from esproxy.procedures.create import create
+from esproxy.procedures.fields import add_fields
+from esproxy.request import Plan
+from esproxy.tenancy.expressions import Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
+from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
+from esproxy.tenancy.placement import DEDICATED, Placement
+from esproxy.tenancy.target import Target
+
+
+class Apart(Exception):
+    """This request is for ``dedicated`` indices."""
+
+
+class Missing(Exception):
+    """A write named an index that is to be made first."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(slots=True)
+class Pools:
+    """What the requests of all tenants share."""
+
+    catalogue: Catalogue
+    placement: Placement
+    max_depth: int
+
+
+class Pooled:
+    """One request, and what it believes."""
+
+    def __init__(self, pools: Pools, plan: Plan, body: bytes, media: bytes | None) -> None:
+        self.pools = pools
+        self.plan = plan
+        self.body = body
+        self.media = media
+        self.tenant = plan.owner().id
+        self.parts = dict(plan.parts)
+        if "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
+            self.parts["index"] = plan.query["index"]
+        self.sight = Sight(pools.catalogue, self.tenant)
+        self.fresh: dict[int, Index] = {}  # index documents read for this request
+        self.targets: dict[str, Target] = {}  # physical name → target: all that the answer may speak of
+        self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
+
+    @property
+    def product(self) -> bool:
+        return self.plan.product
+
+    @property
+    def cat(self) -> Catalogue:
+        return self.pools.catalogue
+
+    @property
+    def mixture(self) -> bool:
+        return DEDICATED in self.pools.placement.layouts(self.tenant)
+
+    # --- names -----------------------------------------------------------------------------------------
+
+    def directory(self, wanted: Iterable[str], pattern: bool = False) -> Steps[Directory]:
+        """The directory to resolve these names by."""
+        found = self.sight.believe(wanted, pattern)
+        if found is None:
+            yield from self.sight.look()
+            found = self.sight.directory
+        assert found is not None
+        return found
+
+    def apart(self, name: str, directory: Directory) -> bool:
+        """Is a name the prefix's, because the directory has none and placement gives it no pool?"""
+        return not concrete(directory, name) and self.pools.placement.layout(self.tenant, name) == DEDICATED
+
+    def one(self, name: str, *, write: bool = False, create: bool = False) -> Steps[Target]:
+        """The index of an operation on one: named by itself, or by an alias of one index, or of one that takes writes.
+        Raises Missing where it may be made."""
+        directory = yield from self.directory([name])
+        if self.apart(name, directory):
+            raise Apart
+        if not concrete(directory, name):
+            if create:
+                check_new_name(name, self.product)
+                raise Missing(name)
+            raise missing(name, self.product)
+        self.sight.use([name])
+        if name in directory.aliases:
+            return (yield from self.target(_behind(name, directory, write), directory))
+        return (yield from self.target(name, directory))
+
+    def some(self, expression: str, options: Options | None = None) -> Steps[list[Target]]:
+        """The indices of an expression, none among them."""
+        resolved, directory = yield from self.resolved(expression, options or Options.of(self.plan.query))
+        targets = []
+        for name, filters in resolved.found.items():
+            targets.append((yield from self.target(name, directory, tuple(filters or ()))))
+        return targets
+
+    def resolved(self, expression: str, options: Options) -> Steps[tuple[Resolved, Directory]]:
+        terms = terms_of(expression, product=self.product)
+        pattern = is_pattern(expression)
+        named = [term for term in terms if "*" not in term and not term.startswith("-")]
+        directory = yield from self.directory(named, pattern)
+        if self.mixture:
+            apart = [self.apart(name, directory) for name in named]
+            if apart and all(apart) and not pattern:
+                raise Apart
+            if pattern or any(apart):
+                raise Refusal(
+                    f"[{expression}] may name indices in pools and others in one request, which is not available yet:"
+                    " name them one by one"
+                )
+        found = resolve(directory, expression, options, product=self.product)
+        self.sight.use(found.used)
+        return found, directory
+
+    def target(self, name: str, directory: Directory, filters: tuple[dict[str, Any], ...] = ()) -> Steps[Target]:
+        entry = directory.indices[name]
+        if entry.state == CLOSED:
+            raise index_closed(name)
+        if entry.layout != "shared":
+            raise Failed(f"the layout [{entry.layout}] is not served here")
+        index = yield from self.index_document(entry.n)
+        target = Target(self.tenant, name, entry, index, filters)
+        known = self.targets.get(target.physical)
+        if known is not None and known.scope != target.scope:
+            raise Failed("two indices of one tenant in one pool")
+        self.targets[target.physical] = target
+        return target
+
+    def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:
+        """What is too big for the directory. From memory it may lack fields of the last second, nothing else."""
+        if number in self.fresh:
+            return self.fresh[number]
+        id = names.index_id(self.tenant, number)
+        cached = self.cat.cache.get(id) if self.cat.cache.held() and not anew else None
+        if cached is not None:
+            index: Index = cached.doc
+            return index
+        mark = self.cat.cache.mark
+        stored = yield from self.cat.store.get(Index, id)
+        if stored is None:
+            raise Failed("an index is being deleted")
+        self.fresh[number] = keep(self.cat, stored, mark).doc
+        return self.fresh[number]
+
+    def renewed(self, target: Target) -> Steps[Target]:
+        """The target with its fields as they are now."""
+        index = yield from self.index_document(target.entry.n, anew=True)
+        new = Target(self.tenant, target.name, target.entry, index, target.filters)
+        self.targets[new.physical] = new
+        return new
+
+    def lookup(self, name: str) -> Steps[Target | str]:
+        """The index that a query looks a document up in; the name to send when it is not there."""
+        directory = yield from self.directory([name])
+        if not concrete(directory, name):
+            if self.mixture and self.apart(name, directory):
+                raise Refusal(f"a query over indices in pools cannot look up documents in [{name}] yet, which is none")
+            return self.sent_apart(name)
+        return (yield from self.one(name))
+
+    def sent_apart(self, name: str) -> str:
+        """A physical name under the tenant's own prefix for a name that is not there, so that the node says so."""
+        physical = self.plan.owner().names.one(name, {}, product=self.product)
+        self.sent_as[physical] = name
+        return physical
+
+    # --- making what a write needs -------------------------------------------------------------------
+
+    def index_plan(self, name: str, mapping: dict[str, Any], settings: dict[str, Any]) -> IndexPlan:
+        dedicated = self.plan.owner().names.prefix + name
+        return IndexPlan("shared", mapping, settings, dedicated=dedicated)
+
+    def add(self, target: Target, wanted: dict[str, dict[str, Any]]) -> Steps[None]:
+        """Fields that documents brought."""
+        limit = target.index.settings.get("index.mapping.total_fields.limit", 1000)
+        yield from add_fields(self.cat, self.tenant, target.name, target.entry.n, target.physical, wanted, int(limit))
+        self.fresh.pop(target.entry.n, None)
+
+    # --- calls -----------------------------------------------------------------------------------------
+
+    def send(self, method: str, path: list[str], query: dict[str, str], body: bytes = b"", media: bytes | None = None) -> Call:
+        plan = self.plan
+        headers = requests.physical_headers(plan, media if body else None)
+        return Call(Send(plan.cluster.name, method, build(path, query), headers, body, True, method in ("GET", "HEAD")))
+
+
+Family = Callable[[Pooled], Steps[Reply]]
+
+
+def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
+    """Run a family's code under rule A."""
+    sight = request.sight
+    while True:
+        try:
+            reply = yield from family(request)
+        except Missing as error:
+            request.plan.create = error.name
+            return GO
+        except Apart:
+            request.plan.apart = True
+            return GO
+        if sight.holds():
+            return reply
+        yield from sight.confirm()
+        if not sight.changed:
+            return reply
+        if write:
+            raise Failed("the index was changed while the request was under way")
+        if not sight.again():
+            raise Failed("the index changes all the time")
+        request.targets.clear()
+        request.sent_as.clear()
+        request.fresh.clear()
+
+
+def first_write(pools: Pools, plan: Plan, name: str) -> Procedure:
+    """Make the index that a write named. Shared by all who need it, so it may be there already."""
+    request = Pooled(pools, plan, b"", None)
+    yield from create(pools.catalogue, request.tenant, name, request.index_plan(name, {}, {}), explicit=False)
+    return GO
+
+
+def _behind(alias: str, directory: Directory, write: bool) -> str:
+    """The index that an alias stands for where there can be only one."""
+    targets = {name: p for name, p in directory.aliases[alias].now.items() if concrete(directory, name)}
+    if write:
+        writers = [name for name, properties in targets.items() if properties.get("is_write_index")]
+        if writers:
+            return writers[0]
+        if len(targets) == 1 and "is_write_index" not in next(iter(targets.values())):
+            return next(iter(targets))
+        reason = (
+            f"no write index is defined for alias [{alias}]. The write index may be explicitly disabled using"
+            " is_write_index=false or the alias points to multiple indices without one being designated as a write index"
+        )
+        raise Refusal(reason)
+    if len(targets) != 1:
+        told = ", ".join(sorted(targets))
+        reason = f"alias [{alias}] has more than one index associated with it [{told}], can't execute a single index op"
+        raise Refusal(reason)
+    return next(iter(targets))
+
+
+def missing(name: str, product: bool) -> Refusal:
+    """What a node says where exactly one index is named."""
+    return no_such_index(name, single=not product)
+
+
+def check_new_name(name: str, product: bool) -> None:
+    """Raises Refusal for a name that no index can have, in a node's words."""
+    if not name:
+        raise invalid_index_name(name, "must not be empty")
+    if name != name.lower():
+        raise invalid_index_name(name, "must be lowercase")
+    if any(c in FORBIDDEN for c in name):
+        raise invalid_index_name(name, f"must not contain the following characters {forbidden(product)}")
+    if "#" in name:
+        raise invalid_index_name(name, "must not contain '#'")
+    if ":" in name:
+        raise invalid_index_name(name, "must not contain ':'")
+    if name.startswith(LEADING):
+        raise invalid_index_name(name, "must not start with '_', '-', or '+'")
+    if len(name.encode()) > 255:
+        raise invalid_index_name(name, f"index name is too long, ({len(name.encode())} > 255)")
+    if name in (".", ".."):
+        raise invalid_index_name(name, "must not be '.' or '..'")

@@ -1,0 +1,99 @@
+"""Parameters of a request to a pool.
+
+What says which indices are meant has been used by then and does not go upstream: the indices are concrete. A query in a
+parameter (``q``) goes into the body, where the filter is put around it. ``routing`` is the proxy's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy.api.filter_path import FilterPath
+from esproxy.api.kinds import Kind
+from esproxy.errors import Refusal, unknown_parameters
+from esproxy.request import Plan
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing
+from esproxy.tenancy.target import Target
+
+RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards", "ignore_throttled"))
+QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
+DEFAULT_FIELD = {"df": "default_field"}
+
+
+def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | None) -> dict[str, str]:
+    """What goes upstream, ``routing`` included. Raises Refusal."""
+    known = plan.endpoint.query
+    unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
+    if unknown:
+        raise unknown_parameters(plan.raw_path, unknown, known)
+    out: dict[str, str] = {}
+    for name, value in plan.query.items():
+        kind = known.get(name, Kind.COPY)
+        if name == "filter_path":
+            plan.filter_path = FilterPath(value)
+        elif name == "format":
+            if value in ("yaml", "cbor", "smile"):
+                raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+        elif name in RESOLVED or name in _in_path(plan) or kind is Kind.LUCENE or ("q" in known and name in QUERY_STRING):
+            continue
+        elif kind is Kind.ROUTING:
+            raise own_routing()
+        elif kind in (Kind.FIELD, Kind.SOURCE):
+            out[name] = _fields(value, resolver)
+        elif kind in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
+            if value != "_none":
+                raise Refusal("pipelines are not available for indices in a pool")
+            out[name] = value
+        elif kind is Kind.REFUSE:
+            raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
+        elif name == "scroll":
+            raise Refusal("a scroll is not available yet for indices in a pool: use search_after")
+        elif name == "wait_for_completion" and value == "false":
+            raise Refusal(
+                "the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome"
+            )
+        else:
+            out[name] = value
+    if "_index" in plan.query.get("sort", ""):
+        plan.meta = MetaFields.of_sort(plan.query["sort"])
+    if "routing" in known and targets:
+        out["routing"] = ",".join(target.scope for target in targets)
+    return out
+
+
+def _in_path(plan: Plan) -> tuple[str, ...]:
+    """The parameter that nodes read an expression from where the path has none."""
+    return ("index",) if plan.route.with_index is not None else ()
+
+
+def query_of_parameters(query: dict[str, str]) -> dict[str, Any] | None:
+    """The query that ``q`` and its companions are; None without ``q``."""
+    if "q" not in query:
+        return None
+    options: dict[str, Any] = {"query": query["q"]}
+    for name in QUERY_STRING:
+        if name in query:
+            value = query[name]
+            options[DEFAULT_FIELD.get(name, name)] = value != "false" if name in ("lenient", "analyze_wildcard") else value
+    return {"query_string": options}
+
+
+def body_with_query(plan: Plan, body: bytes) -> bytes:
+    """The body with the query of the parameters in it, which goes before the body's own."""
+    query = query_of_parameters(plan.query)
+    if query is None:
+        return body
+    return orjson.dumps({**(orjson.loads(body) if body else {}), "query": query})
+
+
+def _fields(value: str, resolver: PoolResolver | None) -> str:
+    if resolver is None or value in ("true", "false"):
+        return value
+    out = []
+    for name in value.split(","):
+        bare, colon, order = name.partition(":")
+        out.append(resolver.field(bare) + colon + order)
+    return ",".join(out)

@@ -1,0 +1,297 @@
+"""Request bodies and parameters for indices in ``shared``: what the core stops at, answered.
+
+Two passes. The core's is strict, puts the filter at every query root, and renames fields; names of indices and ids it leaves,
+because what they become depends on what stands beside them (``{"index", "id"}`` of a lookup). Where it met one, the body is
+walked again as a tree under the same table (``places``), and every position of kind INDEX, EXPR, ID or ROUTING is dealt with
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from esproxy import bodies, core
+from esproxy.api.kinds import Kind, Mark
+from esproxy.errors import Refusal
+from esproxy.languages import LanguageError, lucene, painless
+from esproxy.request import Plan
+from esproxy.tenancy.fieldnames import FieldNames
+from esproxy.tenancy.target import UNFILTERED, Target, shared_request
+
+NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
+SCOPED = (b"_id", b"_index", b"_routing")
+NONE = "esproxy~none"  # an index that there is not
+
+
+class Place(NamedTuple):
+    """A position in a tree: ``holder[key]`` is of this kind; with ``is_key`` the key itself is. ``lookup``: the holder names a document
+    of an index, by which keys."""
+
+    holder: dict[str, Any]
+    key: str
+    kind: Kind
+    is_key: bool
+    lookup: Lookup | None
+
+
+class Lookup(NamedTuple):
+    """The keys by which an object names a document. ``routing`` None: where it takes none."""
+
+    index: str
+    id: str
+    routing: str | None
+
+
+class PoolResolver:
+    """Answers the core's stops in a body for ``targets``."""
+
+    def __init__(self, plan: Plan, targets: list[Target]) -> None:
+        self.plan = plan
+        self.targets = targets
+        self.fields = FieldNames(targets)
+        self.named = False  # the body has positions for the second pass
+        self.by_index = False  # the body sorts by or aggregates over ``_index``
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
+        if kind in NAMED:
+            self.named = self.named or raw != b"null"
+            return raw
+        if kind is Kind.FIELD or kind is Kind.SOURCE:
+            return self._field(raw)
+        if kind is Kind.DOC:
+            return self.document(raw)
+        value = orjson.loads(raw)
+        if not isinstance(value, str):
+            return raw
+        if kind is Kind.LUCENE:
+            sent = self.lucene(value)
+        elif kind is Kind.KQL:
+            sent = self._kql(value)
+        elif kind is Kind.WRAPPER:
+            raise Refusal("a [wrapper] query is not available for indices in a pool: send the query itself")
+        elif kind is Kind.SCRIPT:
+            sent = self._script(value)
+        elif kind is Kind.CURSOR:
+            raise Refusal("a point in time is not available for indices in a pool")
+        else:
+            raise Refusal(f"[{value}]: pipelines, stored scripts, templates and tasks are not available for indices in a pool")
+        return raw if sent is value else orjson.dumps(sent)
+
+    def document(self, raw: bytes) -> bytes | None:
+        """A document inside of a query (``percolate``, ``more_like_this``)."""
+        if self.fields.any:
+            raise Refusal("a document in a query is not available for an index with renamed fields")
+        return raw
+
+    def _field(self, raw: bytes) -> bytes:
+        value = orjson.loads(raw)
+        if not isinstance(value, str):
+            return raw
+        sent = self.field(value)
+        return raw if sent is value else orjson.dumps(sent)
+
+    def field(self, name: str) -> str:
+        """The physical name of a field, a pattern of fields, or a meta field that says nothing of the pool."""
+        if name == "_index":
+            self.by_index = True
+        return self.fields.physical(name)
+
+    def lucene(self, text: str) -> str:
+        try:
+            return lucene.rewrite(text, self.fields.physical if self.fields.any else None, self._lucene_value)
+        except LanguageError as error:
+            raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
+
+    def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
+        if name == "_id" and form is lucene.Form.TERM:
+            return only(self.targets).id_front.replace(":", "\\:") + text
+        if name == "_index" and form is lucene.Form.TERM:
+            return physical_name(text, self.targets)
+        raise Refusal(f"the field [{name}] cannot be used in a query string in this way for indices in a pool")
+
+    def _kql(self, text: str) -> str:
+        if self.fields.any or any(name.decode() in text for name in SCOPED):
+            raise Refusal("this kql query is not available for indices in a pool")
+        return text
+
+    def _script(self, source: str) -> str:
+        if "_routing" in source or "_index" in source:
+            raise Refusal("a script cannot read [_index] or [_routing] of a document in a pool")
+        if not self.fields.any and "_id" not in source:
+            return source
+        context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
+        try:
+            if self.fields.any and painless.scan(source, context).computed:
+                raise Refusal("a script that computes names of fields is not available for an index with renamed fields")
+            length = len(only(self.targets).id_front) if "_id" in source else None
+            return painless.rewrite(source, self.fields.physical, None, length, context=context)
+        except LanguageError as error:
+            raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+
+
+def walk(
+    plan: Plan, state: int, body: bytes, resolver: PoolResolver, bindings: core.Bindings, max_depth: int
+) -> tuple[bytes, core.Pass]:
+    """One strict pass. Raises Refusal."""
+    run = core.Pass(plan.cluster.engine.grammar, state, bindings, resolver, max_depth=max_depth)
+    out = run.feed(body, True)
+    if run.misses:
+        return b"", run
+    if run.status is not core.Status.OK:
+        raise bodies.refusal(plan, run, body)
+    return out, run
+
+
+def search_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
+    return shared_request(targets) if filtered else UNFILTERED
+
+
+DICTIONARY = ("terms", "significant_terms", "significant_text", "multi_terms", "rare_terms")
+
+
+def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
+    """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal.
+    A pool of one has nobody else's."""
+    if marks & Mark.RUNTIME and resolver.fields.underscored:
+        raise Refusal(
+            "a request that defines fields cannot name fields that begin with an underscore, which could hide the pool's own"
+        )
+    if all(target.index.reason is not None for target in resolver.targets):
+        return
+    if marks & Mark.GLOBAL:
+        raise Refusal("a [global] aggregation is not available for indices in a pool")
+    if marks & Mark.SUGGEST:
+        raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
+    escaped = b"\\" in body
+    if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
+        raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
+    if (escaped or b"min_doc_count" in body) and _empty_buckets(orjson.loads(body)):
+        raise Refusal(
+            "[min_doc_count] can only be 1 or more for indices in a pool: empty buckets are made of the terms of the whole pool"
+        )
+
+
+def _empty_buckets(tree: Any) -> bool:
+    """Does an aggregation over terms want those that no document has?"""
+    if isinstance(tree, list):
+        return any(_empty_buckets(item) for item in tree)
+    if not isinstance(tree, dict):
+        return False
+    for kind in DICTIONARY:
+        wanted = tree[kind].get("min_doc_count", 1) if isinstance(tree.get(kind), dict) else 1
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
+            return True
+    return any(_empty_buckets(value) for value in tree.values())
+
+
+# --- the second pass ---------------------------------------------------------------------------------
+
+
+def places(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Place]:
+    """Every position of a tree whose kind is in NAMED. The tree may be changed at a position once it was yielded."""
+    if isinstance(tree, list):
+        inner = states[state].get("items", state)
+        for item in tree:
+            yield from places(states, inner, item)
+        return
+    if not isinstance(tree, dict):
+        return
+    row = states[state]
+    keys: dict[str, int] = row.get("keys", {})
+    key_kind, other = row.get("other", ("COPY", 1))
+    lookup = _lookup(states, keys)
+    for key in list(tree):
+        value = tree[key]
+        below = keys.get(key, other)
+        if key not in keys and Kind[key_kind] in NAMED:
+            yield Place(tree, key, Kind[key_kind], True, None)
+        kind = Kind[states[below].get("kind", "COPY")]
+        if kind in NAMED and not isinstance(value, dict):
+            yield Place(tree, key, kind, False, lookup)
+        yield from places(states, below, value)
+
+
+def _lookup(states: list[dict[str, Any]], keys: dict[str, int]) -> Lookup | None:
+    """Does an object of these keys name a document?"""
+    by_kind = {states[below].get("kind"): key for key, below in keys.items()}
+    if "INDEX" not in by_kind or "ID" not in by_kind:
+        return None
+    return Lookup(by_kind["INDEX"], by_kind["ID"], by_kind.get("ROUTING"))
+
+
+def lookups(found: list[Place]) -> list[str]:
+    """The indices that documents are looked up in."""
+    return [str(p.holder[p.lookup.index]) for p in found if p.lookup is not None and p.holder.get(p.lookup.index) is not None]
+
+
+def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
+    """Make names and ids of a search body physical, in place. ``elsewhere``: targets of lookups, or the name to send for one
+    that is not there. Raises Refusal."""
+    done: set[int] = set()
+    for holder, key, kind, is_key, lookup in found:
+        if id(holder) in done or (not is_key and holder[key] is None):
+            continue
+        if lookup is not None and holder.get(lookup.id) is not None:
+            _rewrite_lookup(holder, lookup, targets, elsewhere)
+            done.add(id(holder))
+        elif kind is Kind.ROUTING:
+            raise own_routing()
+        elif is_key:
+            holder[physical_name(key, targets)] = holder.pop(key)
+        elif kind is Kind.ID:
+            holder[key] = physical_ids(holder[key], targets)
+        else:
+            holder[key] = _names(holder[key], targets)
+
+
+def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
+    if any(holder.get(name) is not None for name in ("routing", "_routing")):
+        raise own_routing()
+    named = holder.get(keys.index)
+    target = only(targets) if named is None else elsewhere[str(named)]
+    if isinstance(target, str):
+        holder[keys.index] = target
+        return
+    holder |= {keys.index: target.physical, keys.id: target.id_front + text_of(holder[keys.id])}
+    if keys.routing is not None:
+        holder[keys.routing] = target.scope
+
+
+def physical_ids(value: Any, targets: list[Target]) -> Any:
+    """For lists, every id in every target; for one id, only where there is one target."""
+    if isinstance(value, list):
+        return [target.id_front + text_of(id) for id in value for target in targets]
+    return only(targets).id_front + text_of(value)
+
+
+def physical_name(name: str, targets: list[Target]) -> str:
+    """The index that a value of ``_index`` stands for; one that matches nothing where it is none of these."""
+    if "*" in name:
+        raise Refusal("a pattern for the field [_index] is not available for indices in a pool")
+    return next((target.physical for target in targets if target.name == name), NONE)
+
+
+def _names(value: Any, targets: list[Target]) -> Any:
+    if isinstance(value, list):
+        return [physical_name(text_of(name), targets) for name in value]
+    return physical_name(text_of(value), targets)
+
+
+def text_of(value: Any) -> str:
+    """An id as a node reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+def only(targets: list[Target]) -> Target:
+    if len(targets) != 1:
+        raise Refusal("this use of an id is available for one index in a pool at a time")
+    return targets[0]
+
+
+def own_routing() -> Refusal:
+    return Refusal("a routing value is not available yet for an index in a pool")

@@ -1,0 +1,278 @@
+"""What goes upstream for indices in ``shared``: physical names, scopes in ids and routing, the filter at every query root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from esproxy.catalogue.documents import Alias, Field
+from tests.unit.pools.pool_gate import LONG, TEXT, gate, hits
+
+TERM = {"term": {"_routing": "acme.17"}}
+BOTH = {"terms": {"_routing": ["acme.18", "acme.17"]}}
+DONE = {"_index": "pool~logs-1", "_id": "acme.17:1", "_version": 1, "result": "created", "_shards": {"total": 1}, "_seq_no": 0}
+
+
+def wrapped(query: Any, term: Any = TERM) -> Any:
+    return {"bool": {"filter": [term], "must": [query]}}
+
+
+def test_search_one_index_is_filtered_and_routed() -> None:
+    it = gate()
+    status, answer = it.ask("POST", "/logs/_search", {"query": {"match": {"w": "x"}}}, lambda send: hits())
+    assert status == 200 and answer["hits"]["hits"] == []
+    assert it.sent.target == b"/pool~logs-1/_search?routing=acme.17"
+    assert it.body == {"query": wrapped({"match": {"w": "x"}})}
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", b""), ("POST", {}), ("POST", {"size": 0})])
+def test_search_without_query_gets_the_filter(method: str, body: Any) -> None:
+    it = gate()
+    it.ask(method, "/logs/_search", body, lambda send: hits())
+    assert it.body["query"] == {"constant_score": {"filter": TERM}}
+
+
+def test_search_all_indices_lists_every_scope() -> None:
+    for target in ("/_search", "/_all/_search", "/*/_search", "/logs,books/_search", "/l*,b*/_search"):
+        it = gate()
+        it.ask("GET", target, b"", lambda send: hits())
+        path, _, query = it.sent.target.decode().partition("?")
+        assert set(path.split("/")[1].split(",")) == {"pool~logs-1", "pool~books-1"}
+        assert set(query.removeprefix("routing=").replace("%2C", ",").split(",")) == {"acme.17", "acme.18"}
+        assert sorted(it.body["query"]["constant_score"]["filter"]["terms"]["_routing"]) == ["acme.17", "acme.18"]
+
+
+def test_search_exclusion_takes_away() -> None:
+    it = gate()
+    it.ask("GET", "/*,-b*/_search", b"", lambda send: hits())
+    assert it.sent.target.startswith(b"/pool~logs-1/")
+
+
+def test_search_that_matches_nothing_goes_under_the_own_prefix() -> None:
+    it = gate()
+    it.ask("GET", "/zz*/_search", b"", lambda send: hits())
+    assert it.sent.target == b"/acme.*,-acme.*/_search" and it.body["query"] == {
+        "constant_score": {"filter": {"terms": {"_routing": []}}}
+    }
+
+
+def test_search_every_query_root_is_filtered() -> None:
+    it = gate()
+    body = {
+        "query": {"match": {"w": "x"}},
+        "post_filter": {"term": {"w": "y"}},
+        "knn": {"field": "v", "query_vector": [1], "k": 1, "num_candidates": 2},
+        "rescore": {"query": {"rescore_query": {"match": {"w": "z"}}}},
+        "aggs": {"s": {"significant_terms": {"field": "w"}}},
+    }
+    it.ask("POST", "/logs/_search", body, lambda send: hits())
+    assert it.body["query"] == wrapped({"match": {"w": "x"}}) and it.body["post_filter"] == wrapped({"term": {"w": "y"}})
+    assert it.body["knn"]["filter"] == {"constant_score": {"filter": TERM}}
+    assert it.body["aggs"]["s"]["significant_terms"]["background_filter"] == {"constant_score": {"filter": TERM}}
+
+
+def test_search_by_parameter_goes_into_the_body() -> None:
+    it = gate()
+    it.ask("GET", "/books/_search?q=w:x&default_operator=AND&lenient=true&size=3&sort=w:desc", b"", lambda send: hits())
+    term = {"term": {"_routing": "acme.18"}}
+    query = {"query_string": {"query": "w:x", "default_operator": "AND", "lenient": True}}
+    assert it.body == {"query": wrapped(query, term)}
+    assert it.sent.target == b"/pool~books-1/_search?size=3&sort=w%3Adesc&routing=acme.18" or b"q=" not in it.sent.target
+
+
+def test_search_renamed_field_has_its_physical_name_everywhere() -> None:
+    it = gate()
+    body = {
+        "query": {"bool": {"must": [{"term": {"n": 1}}, {"query_string": {"query": "n:2 OR w:x"}}]}},
+        "sort": [{"n": "asc"}], "aggs": {"a": {"terms": {"field": "n"}}}, "_source": ["n", "w"], "fields": ["n*"],
+    }  # fmt: skip
+    it.ask("POST", "/logs/_search?docvalue_fields=n", body, lambda send: hits())
+    text = it.sent.body.decode()
+    assert it.body["query"]["bool"]["must"][0]["bool"]["must"][0] == {"term": {"n~2": 1}}
+    assert "n\\~2:2" in text.replace("\\\\", "\\") or "n~2:2" in text
+    assert it.body["sort"] == [{"n~2": "asc"}] and it.body["aggs"]["a"]["terms"]["field"] == "n~2"
+    assert it.body["_source"] == ["n~2", "w"] and it.body["fields"] == ["n*"]
+    assert b"docvalue_fields=n~2" in it.sent.target
+
+
+def test_search_ids_are_scoped() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", {"query": {"ids": {"values": ["1", 2]}}}, lambda send: hits())
+    assert it.body["query"] == wrapped({"ids": {"values": ["acme.17:1", "acme.17:2"]}})
+    it = gate()
+    it.ask("POST", "/logs/_search", {"query": {"term": {"_id": "acme.99:1"}}}, lambda send: hits())
+    assert it.body["query"] == wrapped({"term": {"_id": "acme.17:acme.99:1"}})
+
+
+def test_search_lookup_reads_only_own_indices() -> None:
+    it = gate()
+    lookup = {"query": {"terms": {"w": {"index": "books", "id": "7", "path": "w"}}}}
+    it.ask("POST", "/logs/_search", lookup, lambda send: hits())
+    found = it.body["query"]["bool"]["must"][0]["terms"]["w"]
+    assert found == {"index": "pool~books-1", "id": "acme.18:7", "path": "w", "routing": "acme.18"}
+    it = gate()
+    lookup["query"]["terms"]["w"]["index"] = "pool~books-1"
+    it.ask("POST", "/logs/_search", lookup, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0]["terms"]["w"]["index"] == "acme.pool~books-1"
+
+
+def test_search_like_a_document_of_the_own_index() -> None:
+    it = gate()
+    like = [{"_id": "7"}, {"_index": "books", "_id": "8"}, "text"]
+    it.ask("POST", "/logs/_search", {"query": {"more_like_this": {"fields": ["w"], "like": like}}}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0]["more_like_this"]["like"] == [
+        {"_id": "acme.17:7", "_index": "pool~logs-1", "routing": "acme.17"},
+        {"_index": "pool~books-1", "_id": "acme.18:8", "routing": "acme.18"},
+        "text",
+    ]
+
+
+def test_search_by_index_name_as_a_field() -> None:
+    it = gate()
+    it.ask("POST", "/_search", {"query": {"terms": {"_index": ["logs", "pool~books-1"]}}}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0] == {"terms": {"_index": ["pool~logs-1", "esproxy~none"]}}
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("/logs/_search?routing=acme.18", b""),
+        ("/logs/_search?scroll=1m", b""),
+        ("/logs/_search?q=_routing:x", b""),
+        ("/logs/_search", {"query": {"term": {"_routing": "acme.18"}}}),
+        ("/logs/_search", {"query": {"exists": {"field": "_routing"}}}),
+        ("/logs/_search", {"sort": ["_id"]}),
+        ("/logs/_search", {"aggs": {"a": {"terms": {"field": "_routing"}}}}),
+        ("/logs/_search", {"aggs": {"a": {"terms": {"field": "w", "min_doc_count": 0}}}}),
+        ("/logs/_search", b'{"aggs":{"a":{"terms":{"field":"w","min_doc\\u005fcount":0}}}}'),
+        ("/logs/_search", b'{"profil\\u0065":true}'),
+        ("/logs/_search", {"aggs": {"a": {"global": {}}}}),
+        ("/logs/_search", {"suggest": {"s": {"text": "x", "term": {"field": "w"}}}}),
+        ("/logs/_search", {"stored_fields": "_none_"}),
+        ("/logs/_search", {"runtime_mappings": {"_routing": {"type": "keyword"}}}),
+        ("/logs/_search", {"runtime_mappings": {"_mine": {"type": "keyword"}}}),
+        ("/logs/_search", {"script_fields": {"a": {"script": "doc['_routing'].value"}}}),
+        ("/logs/_search", {"query": {"terms": {"w": {"index": "books", "id": "7", "path": "w", "routing": "acme.1"}}}}),
+        ("/logs/_search", {"query": {"wrapper": {"query": "eyJtYXRjaF9hbGwiOnt9fQ=="}}}),
+        ("/logs/_delete_by_query", {}),
+        ("/_bulk", b'{"index":{"_index":"logs","routing":"x"}}\n{}\n'),
+    ],
+)
+def test_request_that_a_pool_cannot_serve_is_refused_unsent(target: str, body: Any) -> None:
+    it = gate()
+    status, answer = it.ask("POST", target, body)
+    assert status == 400 and answer["error"]["reason"], answer
+    assert it.sends == []
+
+
+def test_index_unknown_name_is_looked_up_then_not_found() -> None:
+    it = gate("opensearch")
+    status, answer = it.ask("GET", "/nope/_search")
+    assert status == 404 and answer["error"]["resource.type"] == "index_or_alias"
+    status, answer = it.ask("GET", "/nope/_doc/1")
+    assert status == 404 and answer["error"]["resource.type"] == "index_expression"
+    assert it.ask("GET", "/pool~logs-1/_doc/1")[0] == 404 and it.sends == []
+
+
+def test_document_written_with_scope() -> None:
+    it = gate()
+    status, answer = it.ask("PUT", "/logs/_doc/1?refresh=true", {"n": 5, "w": "x"}, lambda send: (201, DONE))
+    assert (status, answer["_index"], answer["_id"]) == (201, "logs", "1")
+    assert it.sent.target == b"/pool~logs-1/_doc/acme.17:1?refresh=true&routing=acme.17" and it.body == {"n~2": 5, "w": "x"}
+
+
+def test_document_numbers_keep_their_spelling() -> None:
+    it = gate()
+    it.ask("PUT", "/logs/_doc/1", b'{"n": 1.50, "w": 123456789012345678901234567890}', lambda send: (201, DONE))
+    assert it.sent.body == b'{"n~2":1.50,"w":123456789012345678901234567890}'
+
+
+def test_document_without_renamed_fields_is_copied() -> None:
+    it = gate(fields={"w": Field(TEXT, "w"), "n": Field(LONG, "n")})
+    raw = b'{ "w" : "x",\n "n":1.0e2 }'
+    it.ask("PUT", "/logs/_doc/1", raw, lambda send: (201, DONE))
+    assert it.sent.body == raw
+
+
+def test_document_without_id_gets_one() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_doc", {"w": "x"}, lambda send: (201, DONE))
+    assert it.sent.method == "PUT"
+    path, _, query = it.sent.target.decode().partition("?")
+    assert path.startswith("/pool~logs-1/_doc/acme.17:") and len(path.rpartition(":")[2]) == 20
+    assert set(query.split("&")) == {"op_type=create", "routing=acme.17"}
+
+
+def test_bulk_each_record_goes_to_its_own_scope() -> None:
+    it = gate()
+    body = b'{"index":{"_index":"logs","_id":"1"}}\n{"n":1}\n{"delete":{"_index":"books","_id":"2"}}\n{"update":{"_index":"logs","_id":"3"}}\n{"doc":{"n":2}}\n'
+    items = [
+        {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "status": 201}},
+        {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "status": 200}},
+        {"update": {"_index": "pool~logs-1", "_id": "acme.17:3", "status": 200}},
+    ]
+    status, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": False, "items": items})
+    assert it.lines == [
+        {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17"}}, {"n~2": 1},
+        {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "routing": "acme.18"}},
+        {"update": {"_index": "pool~logs-1", "_id": "acme.17:3", "routing": "acme.17"}}, {"doc": {"n~2": 2}},
+    ]  # fmt: skip
+    assert [next(iter(item.values()))["_id"] for item in answer["items"]] == ["1", "2", "3"]
+
+
+def test_bulk_refused_record_keeps_its_place() -> None:
+    it = gate()
+    body = b'{"index":{"_index":"logs","_id":"x"}}\n{"w":"a"}\n{"index":{"_index":"BAD","_id":"1"}}\n{"w":"b"}\n'
+    refusal = {"index": {"_index": "_esproxy~refused", "_id": None, "status": 400, "error": {"type": "t", "reason": "r"}}}
+    good = {"index": {"_index": "pool~logs-1", "_id": "acme.17:x", "status": 201}}
+    status, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": True, "items": [good, refusal]})
+    assert it.lines[2] == {"index": {"_index": "_esproxy~refused", "_id": "-"}}
+    assert answer["items"][0]["index"]["status"] == 201
+    assert answer["items"][1]["index"]["error"]["reason"] == "Invalid index name [BAD], must be lowercase"
+    assert answer["items"][1]["index"]["_index"] == "BAD"
+
+
+def test_mget_and_msearch_carry_each_its_scope() -> None:
+    it = gate()
+    it.ask("POST", "/_mget", {"docs": [{"_index": "logs", "_id": 1}, {"_index": "nope", "_id": "2"}]}, lambda send: {"docs": []})
+    assert it.body["docs"] == [
+        {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17"},
+        {"_index": "acme.nope", "_id": "2"},
+    ]
+    it = gate()
+    it.ask("POST", "/logs/_msearch", b'{}\n{}\n{"index":"books"}\n{"query":{"match_all":{}}}\n', lambda send: {"responses": []})
+    assert it.lines[0] == {"index": ["pool~logs-1"], "routing": "acme.17"} and it.lines[2]["routing"] == "acme.18"
+    assert it.lines[1] == {"query": {"constant_score": {"filter": TERM}}}
+
+
+def test_alias_stands_for_its_index() -> None:
+    it = gate(aliases={"al": Alias({"logs": {}}), "many": Alias({"logs": {}, "books": {"is_write_index": True}})})
+    it.ask("GET", "/al/_search", b"", lambda send: hits())
+    assert it.sent.target.startswith(b"/pool~logs-1/")
+    assert it.ask("GET", "/many/_doc/1")[0] == 400
+    it.sends.clear()
+    done = DONE | {"_index": "pool~books-1", "_id": "acme.18:1"}
+    status, answer = it.ask("PUT", "/many/_doc/1", {"w": "x"}, lambda send: (201, done))
+    assert status == 201 and answer["_index"] == "books"
+
+
+def test_mixture_concrete_name_goes_by_prefix_and_patterns_are_refused() -> None:
+    rule = {"tenants": ["acme"], "indices": ["big-*"], "layout": "dedicated"}
+    it = gate(rules=[rule])
+    exchange_step = None
+    try:
+        it.ask("GET", "/big-1/_search")
+    except AssertionError as error:
+        exchange_step = error.args[0]
+    assert exchange_step.target == b"/acme.big-1/_search"
+    assert it.ask("GET", "/b*/_search")[0] == 400 and it.ask("GET", "/logs,big-1/_search")[0] == 400
+
+
+def test_tenant_without_directory_sees_nothing_of_others() -> None:
+    it = gate()
+    assert it.ask("GET", "/logs/_search", tenant="zenith")[0] == 404
+    it.ask("GET", "/_search", b"", lambda send: hits(), tenant="zenith")
+    assert it.sent.target == b"/zenith.*,-zenith.*/_search"
+    assert orjson.loads(it.sent.body)["query"] == {"constant_score": {"filter": {"terms": {"_routing": []}}}}
