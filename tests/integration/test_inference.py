@@ -32,8 +32,8 @@ from tests.integration import inference_texts as given
 # Why a node refuses a document and we do not: a value that its field does not take, an object where a leaf is known.
 VALUES = re.compile(
     r"failed to parse field|as object, but found a concrete value|Cannot write to a field alias|Could not dynamically add mapping"
-    r"|dense_vector|vectors with zero magnitude|Cannot parse object|Failed to parse object|is a metadata field|failed to parse date"
-    r"|cannot be cast|out of range|Unsupported type|Can't get text|Cannot copy field|expecting token of type"
+    r"|dense_vector|vectors with zero magnitude|Cannot parse object|Failed to parse object|is a metadata field"
+    r"|failed to parse date|cannot be cast|out of range|Unsupported type|Can't get text|Cannot copy field|expecting token of type"
     r"|with content token \[VALUE_NULL\]"
 )
 
@@ -183,8 +183,8 @@ def test_date_detection_of_a_format_is_the_nodes(client: httpx.Client, engine: E
     for number, text in enumerate(texts):
         definition = shown[f"f{number}"]
         node[text] = definition.get("format", DETECTED[0]) if definition["type"] == "date" else None
-        tried = (f for f in formats if number_kind(text) is None and date_format(f, engine.family).matches(text))
-        ours[text] = next(tried, None)
+        tried = (date_format(form, engine.family) for form in formats)
+        ours[text] = next((form.text for form in tried if number_kind(text) is None and form.matches(text)), None)
     assert {t: (ours[t], node[t]) for t in texts if ours[t] != node[t]} == {}
 
 
