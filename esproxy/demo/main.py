@@ -123,7 +123,7 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
                 answers[tenant] = play(client, index, word)
                 _show(client, layout, tenant, index)
         print(
-            f"What is stored, seen on the node:\n{_indent(bare.get(f'/_cat/indices/*{index}?v&h=index,docs.count&s=index').text)}"
+            f"What is stored, seen on the node:\n{_indent(bare.get(f'/_cat/indices/*{index}*?v&h=index,docs.count&s=index&expand_wildcards=all').text)}"
         )
         for layout, tenant, word in _tenants():
             try:
