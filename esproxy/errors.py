@@ -100,7 +100,9 @@ def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: boo
     body = b"" if head or isinstance(error, MethodsOffered) else orjson.dumps(error.payload(), option=option)
     if pretty and body:
         body += b"\n"
-    media = [(b"content-type", b"text/plain; charset=UTF-8")] if isinstance(error, MethodsOffered) else json_headers(product)
+    media = json_headers(product)
+    if isinstance(error, MethodsOffered):
+        media[-1] = (b"content-type", b"text/plain; charset=UTF-8")
     headers = media + error.headers
     return Reply(error.status, headers, body)
 

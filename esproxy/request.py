@@ -216,6 +216,8 @@ def _physical_query(plan: Plan) -> dict[str, str]:
         elif name == "format":
             if value in ("yaml", "cbor", "smile"):
                 raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+            if plan.route.row.answer == "text":
+                out[name] = value
         else:
             out[name] = _query_value(plan, kind, name, value)
     if cat:

@@ -40,7 +40,7 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
         cat.fill_health(rows, cluster.health(figures, figures))
     if wants_json(plan):
         tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
-        return Reply(200, json_headers(plan.product), encode(plan, tree))
+        return Reply(200, _json_headers(plan), encode(plan, tree))
     header = plan.drawing.get("v", "false") != "false"
     if header and not rows:
         empty = yield Call(Send(plan.cluster.name, "GET", target.replace(b"format=json", b"v=true"), TEXT, held=True))
@@ -67,6 +67,15 @@ def wants_json(plan: Plan) -> bool:
     if not plan.product:
         return accept.startswith(b"application/json")
     return b"json" in accept and not accept.startswith(b"text/plain")
+
+
+def _json_headers(plan: Plan) -> Headers:
+    """Elasticsearch answers in the media type that it was asked for, its own among them."""
+    headers = json_headers(plan.product)
+    accept = (plan.head.get(b"accept") or b"").split(b",")[0].strip()
+    if plan.product and accept.startswith(b"application/vnd.elasticsearch+json"):
+        headers[-1] = (b"content-type", accept.replace(b" ", b""))
+    return headers
 
 
 def text_headers(plan: Plan) -> Headers:

@@ -163,7 +163,13 @@ CHECKS: list[tuple[Check, tuple[str, ...]]] = [
     (body_fits_no_less_than_window, ("limits.window", "limits.max_body")),
     (keys_are_long, ("secrets.keys",)),
 ]
-WARNINGS: list[Check] = [nobody_is_registered, ids_without_use, certificates_not_verified, cursors_end_with_the_process]
+def layouts_on_trial(settings: Settings) -> Iterator[Problem]:
+    used = {settings.placement.layout, *(rule.layout for rule in settings.placement.rules)}
+    if "shared" in used:
+        yield Problem("placement", "the layout shared is experimental: not yet compared and attacked as dedicated is")
+
+
+WARNINGS: list[Check] = [layouts_on_trial, nobody_is_registered, ids_without_use, certificates_not_verified, cursors_end_with_the_process]
 
 
 def problems(settings: Settings, unusable: set[str]) -> list[Problem]:

@@ -15,6 +15,7 @@ CONTEXTS = (
     "indices [",
     "alias [",
     "aliases [",
+    "alias name [",
     "index_or_alias [",
     "data stream [",
     "index name [",

@@ -9,6 +9,9 @@ from __future__ import annotations
 KNOWN: tuple[tuple[str, str, str, str], ...] = (
     ("admin.cat_text", "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size", "es os", "a column that stands twice stands once"),
     ("admin.cat_json", "GET /_cat/indices?format=json&h=index&filter_path=*.index", "es os", "a node sends no body for a list filtered away"),
+    ("admin.health", "GET /_cluster/health/logs-a,nope", "os", "the share of active shards when one of the indices is missing"),
+    ("indices.dot_and_hidden", "PUT /.", "es", "the warning about a name that begins with a dot: under a prefix it does not"),
+    ("indices.bad_names", "PUT /.", "es", "the warning about a name that begins with a dot, beside the error"),
     ("documents.reading", "GET /books/_doc/1?_source_include=k", "os", "a hint names a parameter of another engine"),
     ("documents.reading", "GET /books/_doc/1?fields=k", "es os", "a node words a parameter of the past"),
     ("documents.reading", "GET /_all/_doc/1", "os", "words for a cluster without indices"),

@@ -192,6 +192,7 @@ def test_body_from_the_query_string_is_a_body(gate):
         ("PUT", "/l", b'{"mappings":{"properties":{"q":{"type":"percolator"}}}}', 400, "mapper_parsing_exception"),
         ("PUT", "/l/_mapping", b'{"properties":{"o":{"properties":{"q":{"type":"percolat\\u006fr"}}}}}', 400, "mapper_parsing_exception"),
         ("PUT", "/l/_mapping", b'{"dynamic_templates":[{"t":{"mapping":{"type":"percolator"}}}]}', 400, "mapper_parsing_exception"),
+        ("PUT", "/l", b'{"mappings":{"dynamic":"false_allow_templates"}}', 400, "mapper_parsing_exception"),
         ("GET", "/_nodes", b"", 400, "invalid_index_name_exception"),
         ("GET", "/_cluster/settings", b"", 400, None),
         ("POST", "/_reindex", b"{}", 405, None),

@@ -1,0 +1,158 @@
+"""Documents under physical field names, and back.
+
+A field has a physical name of its own where its pool holds that name with another type (fields). Few entries have such fields;
+``Renames.of`` gives None for all others, and their documents are not looked at.
+
+What an entry does not know keeps its name, unless ``hide_unknown``: an index that ignores unknown members (``dynamic: false``,
+null) shares its node's mapping with others, who may have given that very name a type. ``age~0`` is a name that no pool ever
+gives to a field, and comes back as ``age`` like every physical name.
+
+Names with dots are rewritten as they stand: ``{"a.b": 1}`` becomes ``{"a.b~2": 1}``. Beyond leaves nothing is walked: the
+members of a geo point or a flattened field are values. A number keeps its digits, and members keep their order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from esproxy.catalogue.documents import Field
+from esproxy.catalogue.dynamic_rules import OBJECTS
+from esproxy.catalogue.fields import restored
+from esproxy.errors import Refusal
+
+
+@dataclass(slots=True)
+class _Names:
+    """What one object's members become; ``below`` by the name that comes in."""
+
+    name: str
+    walked: bool
+    below: dict[str, _Names]
+
+
+@dataclass(slots=True, frozen=True)
+class Renames:
+    """Both ways of one entry's fields, built once per version of it."""
+
+    physical: _Names
+    logical: _Names
+
+    hide_unknown: bool
+
+    @classmethod
+    def of(cls, known: Mapping[str, Field], hide_unknown: bool = False) -> Renames | None:
+        """None when every field goes by its own name."""
+        if not hide_unknown and all(path == field.physical for path, field in known.items()):
+            return None
+        return cls(_tree(known, to_physical=True), _tree(known, to_physical=False), hide_unknown)
+
+    def physical_document(self, raw: bytes) -> bytes:
+        """The very same bytes where nothing is called otherwise."""
+        return _Rewrite(self.physical, _hidden if self.hide_unknown else _same)(raw)
+
+    def logical_document(self, raw: bytes) -> bytes:
+        return _Rewrite(self.logical, restored if self.hide_unknown else _same)(raw)
+
+
+def physical_document(raw: bytes, known: Mapping[str, Field]) -> bytes:
+    renames = Renames.of(known)
+    return raw if renames is None else renames.physical_document(raw)
+
+
+def logical_document(raw: bytes, known: Mapping[str, Field]) -> bytes:
+    renames = Renames.of(known)
+    return raw if renames is None else renames.logical_document(raw)
+
+
+def _hidden(name: str) -> str:
+    return f"{name}~0"
+
+
+def _same(name: str) -> str:
+    return name
+
+
+def logical_path(physical: str) -> str:
+    """The logical name of a physical path, as it stands in answers (``fields``, ``highlight``, ``sort``)."""
+    return ".".join(restored(segment) for segment in physical.split(".")) if "~" in physical else physical
+
+
+def _tree(known: Mapping[str, Field], to_physical: bool) -> _Names:
+    root = _Names("", True, {})
+    for path, field in sorted(known.items()):
+        at = root
+        sides = list(zip(path.split("."), field.physical.split("."), strict=True))
+        for place, (logical, physical) in enumerate(sides):
+            comes, goes = (logical, physical) if to_physical else (physical, logical)
+            walked = place + 1 < len(sides) or field.type.get("type") in OBJECTS
+            at = at.below.setdefault(comes, _Names(goes, walked, {}))
+    return root
+
+
+class _Members(list[tuple[str, Any]]):
+    """An object's members in order."""
+
+
+class _Number(str):
+    """A number as it was written."""
+
+
+@dataclass(slots=True)
+class _Rewrite:
+    names: _Names
+    unknown: Callable[[str], str]  # what the first unknown name on a way becomes
+    changed: bool = False
+
+    def __call__(self, raw: bytes) -> bytes:
+        try:
+            # Pairs, not dicts: members of one name twice are the node's to refuse. Numbers stay text.
+            document = json.loads(raw, object_pairs_hook=_Members, parse_int=_Number, parse_float=_Number)
+            self._value(document, self.names)
+        except (ValueError, RecursionError):
+            raise Refusal("failed to parse", type="mapper_parsing_exception") from None
+        return "".join(_written(document)).encode() if self.changed else raw
+
+    def _value(self, value: Any, names: _Names) -> None:
+        if isinstance(value, _Members):
+            for place, (key, below) in enumerate(value):
+                found, name = self._followed(key, names)
+                if name != key:
+                    value[place] = name, below
+                    self.changed = True
+                if found is not None and found.walked:
+                    self._value(below, found)
+        elif isinstance(value, list):
+            for below in value:
+                self._value(below, names)
+
+    def _followed(self, key: str, names: _Names) -> tuple[_Names | None, str]:
+        """A key, dots and all, as far as it is known."""
+        at: _Names | None = names
+        segments = []
+        for segment in key.split("."):
+            if at is None or not at.walked:  # within a leaf or below what is unknown
+                at = None
+                segments.append(segment)
+                continue
+            at = at.below.get(segment)
+            segments.append(self.unknown(segment) if at is None else at.name)
+        return at, ".".join(segments)
+
+
+def _written(value: Any) -> list[str]:
+    if isinstance(value, _Number):
+        return [value]
+    if isinstance(value, _Members):
+        parts = ["{"]
+        for place, (key, below) in enumerate(value):
+            parts += [("," if place else "") + json.dumps(key, ensure_ascii=True) + ":", *_written(below)]
+        return [*parts, "}"]
+    if isinstance(value, list):
+        parts = ["["]
+        for place, below in enumerate(value):
+            parts += ["," if place else "", *_written(below)]
+        return [*parts, "]"]
+    return [json.dumps(value)]

@@ -1,0 +1,288 @@
+"""Inference without a node: what is decided by ourselves. What a node would map is compared with nodes in tests/integration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esproxy.catalogue.dates import date_format
+from esproxy.catalogue.documents import Field
+from esproxy.catalogue.dynamic_rules import compile_rules, number_kind
+from esproxy.catalogue.dynamic_templates import templates
+from esproxy.catalogue.fields import first_fields, flatten, nest
+from esproxy.catalogue.inference import infer, new_fields, read
+from esproxy.catalogue.renaming import Renames, logical_document, logical_path, physical_document
+from esproxy.errors import EsproxyError, Refusal
+
+ES, OS = ("elasticsearch", "9.4.3"), ("opensearch", "3.8.0")
+ENGINES = [ES, OS]
+TEXT = {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}}
+
+
+def new(document: dict[str, Any], engine: tuple[str, str] = ES, mapping: dict[str, Any] | None = None, **settings: Any) -> Any:
+    mapping = mapping or {}
+    return new_fields(document, mapping, first_fields(mapping.get("properties", {})), *engine, settings)
+
+
+# --- types -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "value, definition",
+    [
+        (1, {"type": "long"}),
+        (1.0, {"type": "float"}),
+        (True, {"type": "boolean"}),
+        ("x", TEXT),
+        ("1", TEXT),
+        ("2020-01-01", {"type": "date"}),
+        ([[2]], {"type": "long"}),
+        ([None, "x"], TEXT),
+        ({}, {"type": "object"}),
+        ([{}], {"type": "object"}),
+    ],
+)
+def test_new_fields_of_a_value(engine: tuple[str, str], value: Any, definition: dict[str, Any]) -> None:
+    assert new({"a": value}, engine) == {"a": definition}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("value", [None, [], [None], [[], [None]]])
+def test_new_fields_of_nothing(engine: tuple[str, str], value: Any) -> None:
+    assert new({"a": value}, engine) == {}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_new_fields_known_ones_are_not_among_them(engine: tuple[str, str]) -> None:
+    mapping = {"properties": {"a": {"type": "keyword"}, "o": {"properties": {"b": {"type": "long"}}}}}
+    assert new({"a": 1, "o": {"b": 2, "c": 3}, "o.d": 4}, engine, mapping) == {"o.c": {"type": "long"}, "o.d": {"type": "long"}}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_new_fields_parents_come_first(engine: tuple[str, str]) -> None:
+    assert list(new({"a.b.c": 1, "d": {"e": {"f": 1}}}, engine)) == ["a", "a.b", "a.b.c", "d", "d.e", "d.e.f"]
+
+
+def test_new_fields_a_vector_is_elasticsearchs_alone() -> None:
+    floats = {"v": [0.5] * 128}
+    assert new(floats)["v"] == {"type": "dense_vector", "dims": 128, "index": True, "similarity": "cosine"}
+    assert new(floats, ("elasticsearch", "8.10.4"))["v"] == new(floats, OS)["v"] == {"type": "float"}
+
+
+def test_new_fields_values_that_disagree() -> None:
+    assert new({"a": [1, 1.5]}) == {"a": {"type": "long"}}
+    with pytest.raises(Refusal, match=r"mapper \[a\] cannot be changed from type \[long\] to \[float\]"):
+        new({"a": [1, 1.5]}, OS)
+
+
+def test_new_fields_under_runtime_are_marked() -> None:
+    assert new({"a": {"b": 1.5}}, mapping={"dynamic": "runtime"}) == {"a.b": {"type": "double", "runtime": True}}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_new_fields_under_strict_are_refused_by_name(engine: tuple[str, str]) -> None:
+    mapping = {"dynamic": "strict", "properties": {"o": {"type": "object"}}}
+    with pytest.raises(Refusal) as refused:
+        new({"o": {"a": 1}}, engine, mapping)
+    reason = "mapping set to strict, dynamic introduction of [a] within [o] is not allowed"
+    assert refused.value.cause() == {"type": "strict_dynamic_mapping_exception", "reason": reason}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("key", ["mapping.total_fields.limit", "index.mapping.total_fields.limit"])
+def test_new_fields_limit_counts_known_and_multi_fields(engine: tuple[str, str], key: str) -> None:
+    mapping = {"properties": {"known": TEXT}}
+    assert new({"a": 1, "b": 1}, engine, mapping, **{key: "4"})
+    with pytest.raises(Refusal, match=r"failed to parse|Limit of total fields"):
+        new({"a": 1, "b": "x"}, engine, mapping, **{key: "4"})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_new_fields_nested_too_deep_is_refused(engine: tuple[str, str]) -> None:
+    with pytest.raises(Refusal):
+        new({"a": json.loads("[" * 600 + "1" + "]" * 600)}, engine)
+
+
+def test_false_allow_templates_with_dots_maps_nothing() -> None:
+    """A node of OpenSearch 3.8 never ends such a request."""
+    mapping = {"dynamic": "false_allow_templates", "dynamic_templates": [{"t": {"match": "t", "mapping": {"type": "keyword"}}}]}
+    assert new({"a.t": 1}, OS, mapping) == {}
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9),
+    lambda below: (
+        st.lists(below, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "a.b", "b.c.a", "~2"]), below, max_size=4)
+    ),
+    max_leaves=20,
+)
+DOCUMENTS = st.dictionaries(st.sampled_from(["a", "b", "c", "a.b", "c.d.e"]), JSON, max_size=5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(document=DOCUMENTS)
+def test_infer_twice_finds_nothing_new(engine: tuple[str, str], document: dict[str, Any]) -> None:
+    rules = compile_rules({}, {}, *engine)
+    try:
+        found = infer(document, rules, {})
+    except EsproxyError:
+        return
+    known = {path: Field(definition, path) for path, definition in found.items()}
+    assert infer(document, rules, known) == {}
+    assert flatten(nest(found)) == found  # parents are among them, before what is in them or not
+
+
+# --- what is refused when it is declared -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form", ["nosuch", "YYYY-ww", "MMMM d", "yyyy-MM-dd z", "strict_date", "basic_date", "{yyyy}", "yyyy]", "'yyyy"]
+)
+def test_date_format_that_is_not_understood_is_refused(form: str) -> None:
+    with pytest.raises(Refusal, match="not supported"):
+        date_format(form, "elasticsearch")
+
+
+def test_date_format_of_an_epoch_is_refused() -> None:
+    with pytest.raises(Refusal, match=r"Epoch \[epoch_second\] is not supported as dynamic date format"):
+        date_format("epoch_second", "opensearch")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+", "(a|b)*", r"(a)\1", "(a", "[a-", r"\p{Alpha}"])
+def test_template_expression_that_is_not_bounded_or_not_pythons_is_refused(pattern: str) -> None:
+    with pytest.raises(Refusal, match="not supported here"):
+        templates([{"t": {"match_pattern": "regex", "match": pattern, "mapping": {}}}], "elasticsearch")
+
+
+def test_template_expression_on_a_long_name_is_refused() -> None:
+    declared = [{"t": {"match_pattern": "regex", "match": "a*a*a*b", "mapping": {"type": "keyword"}}}]
+    (template,) = templates(declared, "elasticsearch")
+    assert template.matches("aab", "aab", "long")
+    with pytest.raises(Refusal, match="may take too long"):
+        template.matches("a" * 1000, "a" * 1000, "long")
+
+
+@pytest.mark.parametrize(
+    "pattern, text, matches",
+    [
+        ("*", "", True),
+        ("a*", "a", True),
+        ("a*a", "a", False),
+        ("a*b*c", "aXbYc", True),
+        ("a*b*c", "acb", False),
+        ("*b*", "abc", True),
+        ("a", "ab", False),
+        ("**", "x", True),
+        ("a.*", "a.b.c", True),
+    ],
+)
+def test_template_wildcard(pattern: str, text: str, matches: bool) -> None:
+    (template,) = templates([{"t": {"match": pattern, "mapping": {}}}], "opensearch")
+    assert template.matches(text, text, "long") is matches
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def test_read_keeps_whole_numbers_whole() -> None:
+    assert read(b'{"a": 123456789012345678901234567890, "b": -0}') == {"a": 123456789012345678901234567890, "b": 0}
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"1", b'{"a": NaN}', b'{"a": Infinity}', b"{", b"[" * 100_000, b"\xff"])
+def test_read_refuses_what_is_no_document(raw: bytes) -> None:
+    with pytest.raises(Refusal):
+        read(raw)
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "1_0", "0x10", "1L", "\u0661.5", "1\u00a0"])
+def test_number_kind_of_no_number(text: str) -> None:
+    assert number_kind(text) is None
+
+
+# --- renaming --------------------------------------------------------------------------------------
+
+KNOWN = {
+    "a": Field({"type": "long"}, "a~2"),
+    "o": Field({"type": "object"}, "o~3"),
+    "o.p": Field({"type": "keyword"}, "o~3.p"),
+    "o.n": Field({"type": "nested"}, "o~3.n"),
+    "o.n.x": Field({"type": "text"}, "o~3.n.x~2"),
+    "g": Field({"type": "geo_point"}, "g~2"),
+    "t~1": Field({"type": "long"}, "t~1~1"),
+    "plain": Field({"type": "long"}, "plain"),
+}
+
+
+@pytest.mark.parametrize(
+    "logical, physical",
+    [
+        (b'{"a":1}', b'{"a~2":1}'),
+        (b'{"o":{"p":1,"a":2}}', b'{"o~3":{"p":1,"a":2}}'),
+        (b'{"o.p":1}', b'{"o~3.p":1}'),
+        (b'{"o.n.x":1}', b'{"o~3.n.x~2":1}'),
+        (b'{"o":{"n":[{"x":1},{"x":[2]}],"n.x":3}}', b'{"o~3":{"n":[{"x~2":1},{"x~2":[2]}],"n.x~2":3}}'),
+        (b'{"g":{"a":1,"lat":2}}', b'{"g~2":{"a":1,"lat":2}}'),
+        (b'{"t~1":1}', b'{"t~1~1":1}'),
+        (b'{"u":{"a":1},"u.a":2,"a":1.50e+3}', b'{"u":{"a":1},"u.a":2,"a~2":1.50e+3}'),
+        (b'{"a":null,"a":2}', b'{"a~2":null,"a~2":2}'),
+        (b'{"\\u0061":"\\ud83d"}', b'{"a~2":"\\ud83d"}'),
+    ],
+)
+def test_documents_are_renamed_both_ways(logical: bytes, physical: bytes) -> None:
+    assert physical_document(logical, KNOWN) == physical
+    assert json.loads(logical_document(physical, KNOWN)) == json.loads(logical)
+
+
+@pytest.mark.parametrize("raw", [b'{"plain" : 1}', b'{"x":{"a":1}}', b"{}", b"[]"])
+def test_a_document_without_renamed_fields_is_the_same_object(raw: bytes) -> None:
+    assert physical_document(raw, KNOWN) is raw
+    assert logical_document(raw, KNOWN) is raw
+
+
+def test_a_document_of_an_entry_without_renamed_fields_is_not_even_read() -> None:
+    raw = b"not json"
+    assert physical_document(raw, {"plain": KNOWN["plain"]}) is raw
+
+
+def test_unknown_members_can_be_hidden_from_the_pools_mapping() -> None:
+    renames = Renames.of(KNOWN, hide_unknown=True)
+    assert renames is not None
+    raw = b'{"age":"x","o":{"y":{"a":1}},"o.z.w":1,"g":{"lat":1},"v~2":3,"plain":4,"q":[{"a":1}]}'
+    hidden = renames.physical_document(raw)
+    assert list(json.loads(hidden)) == ["age~0", "o~3", "o~3.z~0.w", "g~2", "v~2~0", "plain", "q~0"]
+    assert json.loads(hidden)["o~3"] == {"y~0": {"a": 1}}
+    assert renames.logical_document(hidden) == raw
+
+
+def test_a_document_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(Refusal):
+        physical_document(b'{"a":', KNOWN)
+
+
+@given(document=DOCUMENTS)
+def test_renaming_there_and_back_is_identity(document: dict[str, Any]) -> None:
+    known = {
+        "a": Field({"type": "object"}, "a~2"),
+        "a.b": Field({"type": "long"}, "a~2.b~4"),
+        "c": Field({"type": "object"}, "c"),
+    }
+    renames = Renames.of(known, hide_unknown=True)
+    assert renames is not None
+    raw = json.dumps(document).encode()
+    assert json.loads(renames.logical_document(renames.physical_document(raw))) == document
+
+
+@pytest.mark.parametrize(
+    "physical, logical", [("a", "a"), ("a~2.b", "a.b"), ("a~1~1", "a~1"), ("o~3.n.x~2", "o.n.x"), ("~2", "~2")]
+)
+def test_logical_path(physical: str, logical: str) -> None:
+    assert logical_path(physical) == logical
