@@ -57,6 +57,12 @@ class Renames:
         return _Rewrite(self.logical, restored if self.hide_unknown else _same)(raw)
 
 
+def as_written(raw: bytes, known: Mapping[str, Field]) -> bytes:
+    """A stored document as its tenant wrote it, also with fields that somebody has added since ``known`` was read: what they do not
+    know is restored by its own spelling."""
+    return raw if b"~" not in raw else _Rewrite(_tree(known, to_physical=False), restored)(raw)
+
+
 def physical_document(raw: bytes, known: Mapping[str, Field]) -> bytes:
     renames = Renames.of(known)
     return raw if renames is None else renames.physical_document(raw)

@@ -14,7 +14,7 @@ import orjson
 from esproxy import core
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
-from esproxy.catalogue.renaming import logical_path
+from esproxy.catalogue.renaming import as_written, logical_path
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.request import Plan
@@ -40,7 +40,7 @@ class PoolAnswer:
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
-            return raw if self.last is None or self.last.renames is None else self.last.renames.logical_document(raw)
+            return raw if self.last is None else as_written(raw, self.last.index.fields)
         value = orjson.loads(raw)
         if not isinstance(value, str):
             if kind in NAMES and value is not None:

@@ -57,11 +57,10 @@ class Target:
 
     @cached_property
     def renames(self) -> Renames | None:
-        """How its documents are stored, None when as they are. Where unknown members are ignored, they must not meet another's field."""
+        """How its documents are stored, None when as they are. What an index ignores must not meet the field of another."""
         declared = [self.index.mapping, *(field.type for field in self.index.fields.values())]
-        return Renames.of(
-            self.index.fields, any("dynamic" in d and str(d["dynamic"]).lower() in ("false", "none") for d in declared)
-        )
+        ignores = any(str(definition.get("dynamic", "true")).lower() in ("false", "none") for definition in declared)
+        return Renames.of(self.index.fields, ignores)
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:

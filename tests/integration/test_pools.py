@@ -420,3 +420,17 @@ def test_mixture_concrete_names_go_where_placement_says(three: tuple[Tenant, Ten
     assert status == 400 and "not available yet" in tree["error"]["reason"]
     mixed.ok("DELETE", f"/{index}")
     mixed.ok("DELETE", "/apart-x")
+
+
+def test_dynamic_false_unknown_members_stay_unmapped_and_hidden(pair: tuple[Tenant, Tenant]) -> None:
+    index = fresh()
+    for tenant in pair:
+        tenant.ok("PUT", f"/{index}", {"mappings": {"dynamic": False, "properties": {"a": {"type": "long"}}}})
+    one, two = pair
+    two.ok("PUT", f"/{index}/_mapping", {"properties": {"b": {"type": "keyword"}}})
+    two.ok("PUT", f"/{index}/_doc/1?refresh=true", {"a": 1, "b": CANARY})
+    one.ok("PUT", f"/{index}/_doc/1?refresh=true", {"a": 1, "b": {"c": "no keyword"}})
+    assert one.ok("GET", f"/{index}/_source/1") == {"a": 1, "b": {"c": "no keyword"}}
+    assert ids(one.ok("POST", f"/{index}/_search", {"query": {"exists": {"field": "b"}}})) == []
+    assert ids(two.ok("POST", f"/{index}/_search", {"query": {"term": {"b": CANARY}}})) == ["1"]
+    assert one.ok("GET", f"/{index}/_mapping")[index]["mappings"] == {"dynamic": "false", "properties": {"a": {"type": "long"}}}
