@@ -122,9 +122,8 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             with httpx.Client(base_url=proxy, headers={HEADER: tenant}, timeout=60) as client:
                 answers[tenant] = play(client, index, word)
                 _show(client, layout, tenant, index)
-        print(
-            f"What is stored, seen on the node:\n{_indent(bare.get(f'/_cat/indices/*{index}*?v&h=index,docs.count&s=index&expand_wildcards=all').text)}"
-        )
+        stored = bare.get(f"/_cat/indices/*{index}*?v&h=index,docs.count&s=index&expand_wildcards=all").text
+        print(f"What is stored, seen on the node:\n{_indent(stored)}")
         for layout, tenant, word in _tenants():
             try:
                 direct = play(bare, index, word)

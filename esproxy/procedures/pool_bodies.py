@@ -8,14 +8,12 @@ from typing import Any
 import orjson
 
 from esproxy.api.kinds import Mark
-from esproxy.catalogue.documents import Index
 from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_fields import physical_document
 from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, lookups, places, rewrite_places, walk
 from esproxy.tenancy.target import UNFILTERED, Target, shared_request
 
@@ -31,16 +29,17 @@ class DocumentResolver(PoolResolver):
         self.wanted: dict[str, dict[str, Any]] = {}
 
     def document(self, raw: bytes) -> bytes | None:
-        document, index = physical(raw, self.targets[0].index, self.plan)
+        document, index = physical(raw, self.targets[0], self.plan)
         self.wanted |= index
         return document
 
 
-def physical(raw: bytes, index: Index, plan: Plan) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
+def physical(raw: bytes, target: Target, plan: Plan) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
     """A document as it is stored; None with the fields that have to be there first. Raises Refusal for one that its index does
     not take."""
     if not raw.lstrip().startswith(b"{"):
         return raw, {}  # the node's to refuse
+    index = target.index
     version = str(plan.cluster.info["version"]["number"])
     settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
     wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
@@ -48,7 +47,7 @@ def physical(raw: bytes, index: Index, plan: Plan) -> tuple[bytes | None, dict[s
         raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
     if wanted:
         return None, wanted
-    return physical_document(raw, index.fields), {}
+    return (raw if target.renames is None else target.renames.physical_document(raw)), {}
 
 
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:

@@ -118,7 +118,8 @@ def _require_alias(request: Pooled, query: dict[str, str]) -> None:
 def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply:
     plan = request.plan
     reader = PoolAnswer(plan, {target.physical: target}, {})
-    reader.verified = plan.route.row.name in ("get_source", "exists_source")  # the answer is the document, found by its scoped id
+    if plan.route.row.name in ("get_source", "exists_source"):  # the answer is the document, found by its scoped id
+        reader.last, reader.verified = target, True
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
         headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))

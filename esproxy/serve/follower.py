@@ -17,7 +17,7 @@ from esproxy.catalogue.cache import Cache
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.names import CATALOGUE, MEMBERS
-from esproxy.catalogue.store import Steps, Store
+from esproxy.catalogue.store import Conflict, Steps, Store
 from esproxy.errors import EsproxyError
 from esproxy.exchange import GO, Need, Outcome, Procedure
 from esproxy.procedures.follow import leave, poll
@@ -123,8 +123,8 @@ class Follower:
         await asyncio.gather(self.task, *self.jobs.values(), return_exceptions=True)
         try:
             await asyncio.wait_for(self.carry_out(leave(self.catalogue)), LEAVING)
-        except (EsproxyError, TimeoutError) as error:
-            logger.warning("others will only notice after a while that this worker has left: %s", error)
+        except (EsproxyError, Conflict, TimeoutError) as error:  # Conflict: a renewal was under way
+            logger.warning("others will only notice after a while that this worker has left: %r", error)
 
 
 def _ended(steps: Steps[None]) -> Procedure:

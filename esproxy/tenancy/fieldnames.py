@@ -10,7 +10,6 @@ know as ids.
 
 from __future__ import annotations
 
-from esproxy.catalogue.fields import restored
 from esproxy.errors import Refusal
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
@@ -62,8 +61,3 @@ class FieldNames:
     def lacks(self, target: Target) -> bool:
         """Was a field asked for that the index may have got since its document was read?"""
         return any(name not in target.index.fields for name in self.asked)
-
-
-def logical(path: str) -> str:
-    """A path of an answer."""
-    return ".".join(restored(segment) for segment in path.split(".")) if "~" in path else path

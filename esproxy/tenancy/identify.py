@@ -15,7 +15,6 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Head
 from esproxy.tenancy.names import legal_tenant
 
-
 MAX_PEERS = 10_000
 
 

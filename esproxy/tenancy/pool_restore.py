@@ -1,8 +1,8 @@
 """Answers from pools: restored and verified.
 
 Every name of an index in an answer must be that of one of the request's targets (or one that was sent for a name that is not
-there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are checked before either is
-stripped.
+there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are
+checked before either is stripped.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import orjson
 from esproxy import core
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
+from esproxy.catalogue.renaming import logical_path
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.request import Plan
-from esproxy.tenancy.fieldnames import logical
-from esproxy.tenancy.pool_fields import logical_document
 from esproxy.tenancy.target import Target, shared_answer
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
@@ -41,7 +40,7 @@ class PoolAnswer:
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
-            return logical_document(raw)
+            return raw if self.last is None or self.last.renames is None else self.last.renames.logical_document(raw)
         value = orjson.loads(raw)
         if not isinstance(value, str):
             if kind in NAMES and value is not None:
@@ -54,7 +53,7 @@ class PoolAnswer:
         if kind is Kind.TEXT:
             return orjson.dumps(self.text(value))
         if kind is Kind.FIELD:
-            return orjson.dumps(logical(value))
+            return orjson.dumps(logical_path(value))
         raise Violation(f"a position of kind {kind.name}")
 
     def name(self, physical: str) -> str:

@@ -27,8 +27,8 @@ NONE = "esproxy~none"  # an index that there is not
 
 
 class Place(NamedTuple):
-    """A position in a tree: ``holder[key]`` is of this kind; with ``is_key`` the key itself is. ``lookup``: the holder names a document
-    of an index, by which keys."""
+    """A position in a tree: ``holder[key]`` is of this kind; with ``is_key`` the key itself is. ``lookup``: the holder names a
+    document of an index, by which keys."""
 
     holder: dict[str, Any]
     key: str

@@ -18,6 +18,7 @@ from esproxy import core
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Entry, Index
+from esproxy.catalogue.renaming import Renames
 from esproxy.core import Action
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
 
@@ -53,6 +54,14 @@ class Target:
     def renamed(self) -> dict[str, str]:
         """Logical path → physical, for the fields that have a physical name of their own."""
         return {path: field.physical for path, field in self.index.fields.items() if field.physical != path}
+
+    @cached_property
+    def renames(self) -> Renames | None:
+        """How its documents are stored, None when as they are. Where unknown members are ignored, they must not meet another's field."""
+        declared = [self.index.mapping, *(field.type for field in self.index.fields.values())]
+        return Renames.of(
+            self.index.fields, any("dynamic" in d and str(d["dynamic"]).lower() in ("false", "none") for d in declared)
+        )
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:

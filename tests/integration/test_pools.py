@@ -1,4 +1,5 @@
-"""Two tenants in the same pools: equal index names, equal ids, fields of colliding types. Neither sees, counts or changes the other's."""
+"""Two tenants in the same pools, through two workers: equal index names, equal ids, fields of colliding types.
+Neither sees, counts or changes the other's."""
 
 from __future__ import annotations
 
@@ -319,6 +320,7 @@ def test_metadata_of_own_only(pair: tuple[Tenant, Tenant]) -> None:
     assert one.call("PUT", f"/{index}/_mapping", {"properties": {"n": {"type": "keyword"}}})[0] == 400
 
 
+FORGED = "ctx['_rou'+'ting'] = '{scope}'; ctx['_i'+'d'] = '{scope}:1'; ctx._source.w = 'stolen'"
 HOSTILE: list[tuple[str, str, Any]] = [
     ("POST", "/{i}/_search", {"query": {"term": {"_routing": "{scope}"}}}),
     ("POST", "/{i}/_search", {"query": {"bool": {"should": [{"match_all": {}}, {"match": {"w": CANARY}}]}}}),
@@ -341,7 +343,7 @@ HOSTILE: list[tuple[str, str, Any]] = [
     ("POST", "/{i}/_search", {"query": {"terms": {"w": {"index": "{i}", "id": "1", "routing": "{scope}", "path": "w"}}}}),
     ("POST", "/{i}/_search", {"query": {"ids": {"values": ["{scope}:1"]}}}),
     ("POST", "/{i}/_search", {"query": {"term": {"_id": "{scope}:1"}}}),
-    ("POST", "/{i}/_search", {"query": {"more_like_this": {"fields": ["w"], "like": [{"_id": "{scope}:1"}], "min_term_freq": 1, "min_doc_freq": 1}}}),
+    ("POST", "/{i}/_search", {"query": {"more_like_this": {"fields": ["w"], "like": [{"_id": "{scope}:1"}], "min_doc_freq": 1}}}),
     ("POST", "/{i}/_search", {"query": {"wildcard": {"w": "can*"}}, "highlight": {"fields": {"*": {}}}}),
     ("POST", "/{i}/_search", {"script_fields": {"s": {"script": "doc['_routing'].value"}}}),
     ("POST", "/{i}/_search", {"stored_fields": "_none_"}),
@@ -359,8 +361,8 @@ HOSTILE: list[tuple[str, str, Any]] = [
     ("POST", "/_msearch", [{"index": "{pool}"}, {}]),
     ("POST", "/_bulk", [{"delete": {"_index": "{i}", "_id": "{scope}:1", "routing": "{scope}"}}]),
     ("POST", "/_bulk", [{"delete": {"_index": "{pool}", "_id": "{scope}:1"}}]),
-    ("POST", "/_bulk", [{"update": {"_index": "{i}", "_id": "2"}}, {"script": {"source": "ctx._routing = '{scope}'; ctx._id = '{scope}:1'"}}]),
-    ("POST", "/{i}/_update/2", {"script": {"source": "ctx['_rou'+'ting'] = '{scope}'; ctx['_i'+'d'] = '{scope}:1'; ctx._source.w = 'stolen'"}}),
+    ("POST", "/_bulk", [{"update": {"_index": "{i}", "_id": "2"}}, {"script": {"source": "ctx._id = '{scope}:1'"}}]),
+    ("POST", "/{i}/_update/2", {"script": {"source": FORGED}}),
     ("POST", "/{i}/_update_by_query", {"script": {"source": "ctx['_rou'+'ting'] = '{scope}'"}}),
     ("DELETE", "/{pool}", None),
     ("DELETE", "/pool~*", None),

@@ -207,13 +207,16 @@ def test_document_without_id_gets_one() -> None:
 
 def test_bulk_each_record_goes_to_its_own_scope() -> None:
     it = gate()
-    body = b'{"index":{"_index":"logs","_id":"1"}}\n{"n":1}\n{"delete":{"_index":"books","_id":"2"}}\n{"update":{"_index":"logs","_id":"3"}}\n{"doc":{"n":2}}\n'
+    body = (
+        b'{"index":{"_index":"logs","_id":"1"}}\n{"n":1}\n{"delete":{"_index":"books","_id":"2"}}\n'
+        b'{"update":{"_index":"logs","_id":"3"}}\n{"doc":{"n":2}}\n'
+    )
     items = [
         {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "status": 201}},
         {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "status": 200}},
         {"update": {"_index": "pool~logs-1", "_id": "acme.17:3", "status": 200}},
     ]
-    status, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": False, "items": items})
+    _, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": False, "items": items})
     assert it.lines == [
         {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17"}}, {"n~2": 1},
         {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "routing": "acme.18"}},
@@ -227,7 +230,7 @@ def test_bulk_refused_record_keeps_its_place() -> None:
     body = b'{"index":{"_index":"logs","_id":"x"}}\n{"w":"a"}\n{"index":{"_index":"BAD","_id":"1"}}\n{"w":"b"}\n'
     refusal = {"index": {"_index": "_esproxy~refused", "_id": None, "status": 400, "error": {"type": "t", "reason": "r"}}}
     good = {"index": {"_index": "pool~logs-1", "_id": "acme.17:x", "status": 201}}
-    status, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": True, "items": [good, refusal]})
+    _, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": True, "items": [good, refusal]})
     assert it.lines[2] == {"index": {"_index": "_esproxy~refused", "_id": "-"}}
     assert answer["items"][0]["index"]["status"] == 201
     assert answer["items"][1]["index"]["error"]["reason"] == "Invalid index name [BAD], must be lowercase"
