@@ -58,8 +58,8 @@ class Renames:
 
 
 def as_written(raw: bytes, known: Mapping[str, Field]) -> bytes:
-    """A stored document as its tenant wrote it, also with fields that somebody has added since ``known`` was read: what they do not
-    know is restored by its own spelling."""
+    """A stored document as its tenant wrote it, also with fields that somebody has added since ``known`` was read: the first
+    unknown name on a way is restored by its own spelling."""
     return raw if b"~" not in raw else _Rewrite(_tree(known, to_physical=False), restored)(raw)
 
 

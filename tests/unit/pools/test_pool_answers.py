@@ -71,11 +71,11 @@ def test_answer_with_foreign_names_is_withheld(method: str, target: str, body: A
 
 def test_hit_restored_without_routing_and_with_logical_fields() -> None:
     it = gate()
-    found = hit("pool~logs-1", "acme.17:a:b", {"n~2": 1.50, "new": {"a~2~1": "x"}}, fields={"n~2": [1]}, highlight={"n~2": ["h"]})
+    found = hit("pool~logs-1", "acme.17:a:b", {"n~2": 1.50, "a~2~1": "x"}, fields={"n~2": [1]}, highlight={"n~2": ["h"]})
     _, answer = it.ask("GET", "/logs/_search", b"", lambda send: hits(found))
     restored = answer["hits"]["hits"][0]
     assert restored["_index"] == "logs" and restored["_id"] == "a:b" and "_routing" not in restored
-    assert restored["_source"] == {"n": 1.5, "new": {"a~2": "x"}}
+    assert restored["_source"] == {"n": 1.5, "a~2": "x"}
     assert restored["fields"] == {"n": [1]} and restored["highlight"] == {"n": ["h"]}
 
 
