@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -40,6 +41,8 @@ class Coverage:
     known: set[Transition] = field(default_factory=set)
     seen: set[Transition] = field(default_factory=set)
     paths: dict[int, str] = field(default_factory=dict)  # state → one way to it, for reports
+    roots: set[int] = field(default_factory=set)  # states of whole request bodies
+    unknown: dict[str, str] = field(default_factory=dict)  # what the node says it does not know, in its words
 
     def share(self, what: str) -> tuple[int, int]:
         known = {one for one in self.known if one[0] == what}
@@ -48,11 +51,42 @@ class Coverage:
     def missing(self, what: str) -> list[Transition]:
         return sorted((one for one in self.known - self.seen if one[0] == what), key=str)
 
+    def possible(self, what: str) -> tuple[int, int]:
+        """The same of what the node at hand can take at all: without keys that it says it does not know, and what
+        only they lead to. ``unknown_<engine>.json`` holds its words; a key that a scenario does show is possible."""
+        known = self.reachable() if what == "request" else {one for one in self.known if one[0] == what} - self.refused()
+        return len(known & self.seen), len(known)
+
+    def refused(self) -> set[Transition]:
+        return {one for one in self.known - self.seen if self.describe(one) in self.unknown}
+
+    def reachable(self) -> set[Transition]:
+        """Transitions of requests that can be come to without a key that the node does not know."""
+        refused = self.refused()
+        queue = list(self.roots)
+        reached = set(queue)
+        found: set[Transition] = set()
+        while queue:
+            state = queue.pop()
+            for key, target in edges(self.tables.states[state]):
+                transition = ("request", state, key)
+                if transition in self.known and transition not in refused:
+                    found.add(transition)
+                    if target not in reached:
+                        reached.add(target)
+                        queue.append(target)
+        return found
+
+    def rest(self) -> list[Transition]:
+        """What could be shown and is not."""
+        parameters = {one for one in self.known if one[0] in ("parameter", "url")} - self.refused()
+        return sorted((self.reachable() | parameters) - self.seen, key=str)
+
     def describe(self, transition: Transition) -> str:
         what, where, which = transition
         if what in ("request", "response"):
             return f"{what}: {self.paths.get(where, where)} → {which}"
-        return f"{what}: {where} {which}"
+        return f"{what}: {where} → {which}"
 
 
 def edges(state: dict[str, Any]) -> Iterator[tuple[str, int]]:
@@ -70,7 +104,8 @@ def refuses(tables: Tables, state: int) -> bool:
 def coverage(kind: str) -> Coverage:
     """What there is to cover."""
     tables = load(TABLE[kind])  # type: ignore[arg-type]
-    found = Coverage(tables)
+    file = Path(__file__).parent / f"unknown_{kind}.json"
+    found = Coverage(tables, unknown=json.loads(file.read_text()) if file.exists() else {})
     for name in ENDPOINTS:
         endpoint = tables.endpoints[name]
         for methods, template in endpoint.urls:
@@ -80,6 +115,7 @@ def coverage(kind: str) -> Coverage:
         if endpoint.framing == "bulk":
             requests += [tables.roots["bulk.update"]]
         for root in requests:
+            found.roots.add(root)
             _reach(found, "request", root, name)
         if endpoint.response is not None:
             _reach(found, "response", endpoint.response, name)
@@ -128,9 +164,9 @@ def _call(found: Coverage, played: Played) -> None:
                 body = json.loads(played.body)
             except ValueError:
                 return  # what only a lenient parser takes (comments) is not in the grammar
-            _walk(found, "request", endpoint.request, body)
+            walk(found, "request", endpoint.request, body)
     if endpoint.response is not None and played.answer.layout not in ("none", "text"):
-        _walk(found, "response", endpoint.response, played.answer.body)
+        walk(found, "response", endpoint.response, played.answer.body)
 
 
 def match(tables: Tables, method: str, target: str) -> tuple[Endpoint, str] | None:
@@ -153,7 +189,7 @@ def match(tables: Tables, method: str, target: str) -> tuple[Endpoint, str] | No
 def _fits(part: str, segment: str) -> bool:
     if part.startswith("{"):
         return not segment.startswith("_") or part != "{index}" or segment == "_all"
-    return part == segment or (part == "_mapping" and segment == "_mappings") or part == unquote(segment)
+    return part == segment or part == unquote(segment)
 
 
 def _bulk(found: Coverage, endpoint: Endpoint, played: Played) -> None:
@@ -167,16 +203,16 @@ def _bulk(found: Coverage, endpoint: Endpoint, played: Played) -> None:
         verb = next(iter(action))
         body = next(lines, b"") if verb != "delete" else b""
         if place < len(good) and good[place]:
-            _walk(found, "request", endpoint.request, action)
+            walk(found, "request", endpoint.request, action)
             if verb == "update":
-                _walk(found, "request", found.tables.roots["bulk.update"], json.loads(body))
+                walk(found, "request", found.tables.roots["bulk.update"], json.loads(body))
 
 
-def _walk(found: Coverage, what: str, at: int, value: Any) -> None:
+def walk(found: Coverage, what: str, at: int, value: Any) -> None:
     state = found.tables.states[at]
     if isinstance(value, list):
         for item in value:
-            _walk(found, what, at, item)
+            walk(found, what, at, item)
     elif isinstance(value, dict):
         for key, item in value.items():
             tag, sharp, _ = key.partition("#")
@@ -189,4 +225,4 @@ def _walk(found: Coverage, what: str, at: int, value: Any) -> None:
             else:
                 continue
             found.seen.add((what, at, step))
-            _walk(found, what, target, item)
+            walk(found, what, target, item)
