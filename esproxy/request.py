@@ -25,8 +25,8 @@ from esproxy.tenancy.tenant import Tenant, Tenants
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
-# A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it: whoever
-# was sent there next would wait in vain. So both stay well below the nodes' limits (16 KiB of headers, 4 KiB of line).
+# A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it:
+# whoever was sent there next would wait in vain. So both stay well below the nodes' limits (16 KiB of headers, 4 KiB of line).
 MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 CAT_DRAWING = ("format", "v")
@@ -273,7 +273,8 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
         out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
     for name, value in out:
         if len(value) > MAX_HEADER:
-            raise Refusal(f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes", type="too_long_http_header_exception")
+            reason = f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes"
+            raise Refusal(reason, type="too_long_http_header_exception")
     return out
 
 

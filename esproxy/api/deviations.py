@@ -86,8 +86,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         construct="what reaches outside the tenant: remote clusters in index expressions (`a:b`), fields of type `percolator`",
         differs="every remote name is not found, patterns included; the field type is refused",
         reason=(
-            "on a node a remote pattern without a match selects all local indices, other tenants' among them; and a node looks up "
-            "what a query in a document names, in any index, while it indexes the document"
+            "on a node a remote pattern without a match selects all local indices, other tenants' among them; and a node looks "
+            "up what a query in a document names, in any index, while it indexes the document"
         ),
         way_out="name the indices without a cluster; keep queries outside of documents",
         still="the answer is a 404 or 400 in Elasticsearch's shape",

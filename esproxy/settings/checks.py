@@ -169,7 +169,13 @@ def layouts_on_trial(settings: Settings) -> Iterator[Problem]:
         yield Problem("placement", "the layout shared is experimental: not yet compared and attacked as dedicated is")
 
 
-WARNINGS: list[Check] = [layouts_on_trial, nobody_is_registered, ids_without_use, certificates_not_verified, cursors_end_with_the_process]
+WARNINGS: list[Check] = [
+    layouts_on_trial,
+    nobody_is_registered,
+    ids_without_use,
+    certificates_not_verified,
+    cursors_end_with_the_process,
+]
 
 
 def problems(settings: Settings, unusable: set[str]) -> list[Problem]:

@@ -150,7 +150,9 @@ def test_header_that_a_node_would_choke_on_is_refused(gate, name):
     assert sent(gate, "GET", "/l/_search", headers=[(name, b"x" * 500)])
 
 
-@pytest.mark.parametrize("target", ["/" + "a," * 1500 + "b/_search", "/l/_search?preference=" + "x" * 4020, "/l/_doc/" + "%2F" * 1350])
+@pytest.mark.parametrize(
+    "target", ["/" + "a," * 1500 + "b/_search", "/l/_search?preference=" + "x" * 4020, "/l/_doc/" + "%2F" * 1350]
+)
 def test_line_that_a_node_would_choke_on_once_rewritten_is_refused(gate, target):
     assert len(target) <= 4096
     assert refused(gate, "GET", target)[0] == 400
@@ -190,8 +192,20 @@ def test_body_from_the_query_string_is_a_body(gate):
             "illegal_argument_exception",
         ),
         ("PUT", "/l", b'{"mappings":{"properties":{"q":{"type":"percolator"}}}}', 400, "mapper_parsing_exception"),
-        ("PUT", "/l/_mapping", b'{"properties":{"o":{"properties":{"q":{"type":"percolat\\u006fr"}}}}}', 400, "mapper_parsing_exception"),
-        ("PUT", "/l/_mapping", b'{"dynamic_templates":[{"t":{"mapping":{"type":"percolator"}}}]}', 400, "mapper_parsing_exception"),
+        (
+            "PUT",
+            "/l/_mapping",
+            b'{"properties":{"o":{"properties":{"q":{"type":"percolat\\u006fr"}}}}}',
+            400,
+            "mapper_parsing_exception",
+        ),
+        (
+            "PUT",
+            "/l/_mapping",
+            b'{"dynamic_templates":[{"t":{"mapping":{"type":"percolator"}}}]}',
+            400,
+            "mapper_parsing_exception",
+        ),
         ("PUT", "/l", b'{"mappings":{"dynamic":"false_allow_templates"}}', 400, "mapper_parsing_exception"),
         ("GET", "/_nodes", b"", 400, "invalid_index_name_exception"),
         ("GET", "/_cluster/settings", b"", 400, None),
