@@ -218,6 +218,10 @@ class Exchange:
                 body = self._rewritten(plan, body)
         elif plan.pattern is None:
             plan.owner()
+        if plan.route.row.answer == "health":
+            self.parts.clear()
+            self.state, self.wants = State.BUSY, 0
+            return Need(cluster_health(plan))
         target = requests.physical_target(plan)
         if plan.typed:
             target += (b"&" if b"?" in target else b"?") + b"typed_keys=true"
@@ -225,9 +229,6 @@ class Exchange:
         if plan.route.row.answer == "cat" and not plan.help:
             self.state, self.wants = State.BUSY, 0
             return Need(cat_table(plan, target))
-        if plan.route.row.answer == "health":
-            self.state, self.wants = State.BUSY, 0
-            return Need(cluster_health(plan, target))
         self.state, self.wants = State.SENT, ANSWER
         method = "GET" if self.head.method == "HEAD" else self.head.method  # its answer tells the length that a HEAD's has
         return Send(plan.cluster.name, method, target, requests.physical_headers(plan, media), body, True, method == "GET")

@@ -3,7 +3,7 @@
 A tenant's cluster has the real one's name and version, so that clients find what they expect, and a uuid of its own, so that
 two tenants cannot find out that they share. Health is asked for the tenant's indices only; what the node says there about the
 whole cluster, its queues and the share of its active shards, is none of its business: queues read as an idle cluster's, the
-share is counted anew.
+share is counted anew. So are the attributes of nodes (OpenSearch): they read as those of nodes that have none.
 """
 
 from __future__ import annotations
@@ -45,3 +45,13 @@ def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any
         if "active_shards_percent" in answer:
             answer["active_shards_percent"] = f"{percent:.1f}%"
     return answer
+
+
+def awareness(query: dict[str, str]) -> dict[str, dict[str, Any]] | None:
+    """What ``level=awareness_attributes`` tells of a cluster whose nodes have no attributes; the parameters that ask for it are
+    taken out of ``query``. None when it is not asked for."""
+    if query.get("level") != "awareness_attributes":
+        return None
+    del query["level"]
+    name = query.pop("awareness_attribute", "")
+    return {name: {}} if name else {}

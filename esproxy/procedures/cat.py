@@ -12,14 +12,15 @@ from typing import Any
 
 import orjson
 
-from esproxy.answer import encode, restore_error
+from esproxy.answer import client_headers, encode, restore_error
 from esproxy.errors import Failed, Violation, json_headers
-from esproxy.exchange import Answer, Call, Calls, Headers, Procedure, Reply, Send
+from esproxy.exchange import Answer, AnswerHead, Call, Calls, Headers, Procedure, Reply, Send
 from esproxy.metadata import cat, cluster
 from esproxy.request import Plan
 
 JSON = [(b"accept", b"application/json")]
 TEXT = [(b"accept", b"text/plain")]
+PLAIN_TEXT = b"text/plain; charset=UTF-8"
 
 
 def cat_table(plan: Plan, target: bytes) -> Procedure:
@@ -32,6 +33,7 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
     for answer in answers:
         if answer.status >= 400:
             return _error(plan, answer)
+    headers = table_headers(plan, client_headers(plan, AnswerHead(answers[0].status, answers[0].headers)))
     rows = cat.restore_rows(orjson.loads(answers[0].body), plan.owner().names.prefix)
     if rows is None:
         raise Violation("a row of a cat table")
@@ -40,14 +42,14 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
         cat.fill_health(rows, cluster.health(figures, figures))
     if wants_json(plan):
         tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
-        return Reply(200, _json_headers(plan), encode(plan, tree))
+        return Reply(200, headers, encode(plan, tree))
     header = plan.drawing.get("v", "false") != "false"
     if header and not rows:
         empty = yield Call(Send(plan.cluster.name, "GET", target.replace(b"format=json", b"v=true"), TEXT, held=True))
         if b"\n" in empty.body.rstrip():
             raise Failed("the table changed while it was drawn")  # a row came in between; the client asks again
-        return Reply(200, text_headers(plan), empty.body)
-    return Reply(200, text_headers(plan), cat.draw(rows, _columns(plan, rows), header=header))
+        return Reply(200, headers, empty.body)
+    return Reply(200, headers, cat.draw(rows, _columns(plan, rows), header=header))
 
 
 def _columns(plan: Plan, rows: cat.Rows) -> list[str]:
@@ -69,18 +71,16 @@ def wants_json(plan: Plan) -> bool:
     return b"json" in accept and not accept.startswith(b"text/plain")
 
 
-def _json_headers(plan: Plan) -> Headers:
-    """Elasticsearch answers in the media type that it was asked for, its own among them."""
-    headers = json_headers(plan.product)
-    accept = (plan.head.get(b"accept") or b"").split(b",")[0].strip()
-    if plan.product and accept.startswith(b"application/vnd.elasticsearch+json"):
-        headers[-1] = (b"content-type", accept.replace(b" ", b""))
-    return headers
-
-
-def text_headers(plan: Plan) -> Headers:
-    product = [(b"x-elastic-product", b"Elasticsearch")] if plan.product else []
-    return [*product, (b"content-type", b"text/plain; charset=UTF-8")]
+def table_headers(plan: Plan, told: Headers) -> Headers:
+    """``told``, of the node's table, with the media type of the one that is drawn. Elasticsearch answers in the media type that
+    it was asked for, its own among them."""
+    media = PLAIN_TEXT
+    if wants_json(plan):
+        media = json_headers(plan.product)[-1][1]
+        accept = (plan.head.get(b"accept") or b"").split(b",")[0].strip()
+        if plan.product and accept.startswith(b"application/vnd.elasticsearch+json"):
+            media = accept.replace(b" ", b"")
+    return [(name, media if name == b"content-type" else value) for name, value in told]
 
 
 def _error(plan: Plan, answer: Answer) -> Reply:

@@ -15,7 +15,7 @@ from esproxy.answer import Walk, client_headers, encode, is_error, restore_error
 from esproxy.errors import Failed
 from esproxy.exchange import AnswerHead, Call, Procedure, Reply, Send
 from esproxy.metadata import cluster
-from esproxy.request import Plan, physical_headers
+from esproxy.request import Plan, physical_headers, physical_target
 
 JSON = [(b"accept", b"application/json")]
 
@@ -25,8 +25,12 @@ def _shards(answer: dict[str, Any]) -> int:
     return sum(answer.get(key, 0) for key in ("active_shards", "initializing_shards", "unassigned_shards"))
 
 
-def cluster_health(plan: Plan, target: bytes) -> Procedure:
-    """``target``: the node's path for the indices asked for. Ends with the client's answer; 408 is one that came too late."""
+def cluster_health(plan: Plan) -> Procedure:
+    """Ends with the client's answer; 408 is one that came too late."""
+    attributes = None
+    if not plan.product and "index" not in plan.parts and "index" not in plan.query:
+        attributes = cluster.awareness(plan.query)  # which nodes tell of the whole cluster only
+    target = physical_target(plan)
     asked = yield Call(Send(plan.cluster.name, "GET", target, physical_headers(plan, None), held=True))
     headers = client_headers(plan, AnswerHead(asked.status, asked.headers))
     if is_error(asked.status, asked.body):
@@ -43,6 +47,8 @@ def cluster_health(plan: Plan, target: bytes) -> Procedure:
             raise Failed("the node did not tell the health of all indices", status=502)
         whole = orjson.loads(told.body)
     tree = cluster.health(answer, whole)
+    if attributes is not None:
+        tree["awareness_attributes"] = attributes
     if plan.filter_path is not None:
         tree = plan.filter_path.apply(tree)
     return Reply(asked.status, headers, encode(plan, tree))

@@ -13,16 +13,17 @@ import orjson
 
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import Failed, Refusal, json_headers
-from esproxy.exchange import Reply
+from esproxy.errors import Failed, Refusal
+from esproxy.exchange import Answer, Headers, Reply
 from esproxy.metadata import cat, cluster
-from esproxy.procedures.cat import text_headers, wants_json
+from esproxy.procedures.cat import table_headers, wants_json
 from esproxy.procedures.pool_admin import uuid_of
 from esproxy.procedures.pool_search import nothing, search_body
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
 from esproxy.tenancy.target import Target, filter_of
 
 JSON = [(b"accept", b"application/json")]
@@ -64,12 +65,18 @@ def indices(request: Pooled) -> Steps[Reply]:
     if by_name is not None:
         rows.sort(key=lambda row: str(row[by_name]), reverse=sort is not None and sort.endswith(":desc"))
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
+    headers = _headers(request, table)
     if wants_json(plan):
-        return Reply(200, json_headers(plan.product), encode(plan, rows))
+        return Reply(200, headers, encode(plan, rows))
     if header and not rows:
         empty = yield request.send("GET", ["_cat", "indices", nothing(request)], {**query, "v": "true"})
-        return Reply(200, text_headers(plan), empty.body if b"\n" not in empty.body.rstrip() else b"")
-    return Reply(200, text_headers(plan), cat.draw(rows, list(rows[0]) if rows else [], header=header))
+        return Reply(200, headers, empty.body if b"\n" not in empty.body.rstrip() else b"")
+    return Reply(200, headers, cat.draw(rows, list(rows[0]) if rows else [], header=header))
+
+
+def _headers(request: Pooled, answer: Answer) -> Headers:
+    reader = PoolAnswer(request.plan, request.targets, request.sent_as)
+    return table_headers(request.plan, client_headers(request.plan, answer, reader))
 
 
 def _some(request: Pooled, options: Options) -> Steps[list[Target]]:
@@ -154,8 +161,8 @@ def count(request: Pooled) -> Steps[Reply]:
     }
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
     if wants_json(plan):
-        return Reply(200, json_headers(plan.product), encode(plan, [row]))
-    return Reply(200, text_headers(plan), cat.draw([row], list(row), header=query.get("v", "false") != "false"))
+        return Reply(200, _headers(request, answer), encode(plan, [row]))
+    return Reply(200, _headers(request, answer), cat.draw([row], list(row), header=query.get("v", "false") != "false"))
 
 
 def _health(answer: dict[str, Any]) -> dict[str, Any]:
