@@ -80,11 +80,11 @@ def followed(cat: Catalogue, seq_no: int) -> Steps[None]:
 
 def list_members(cat: Catalogue) -> Steps[None]:
     """Look who is there, and delete the dead."""
-    now = cat.clock()
+    began = cat.clock()
     yield from cat.store.refresh(cat.store.members)
     hits = yield from cat.store.find({"match_all": {}}, cat.store.members)
     found = [Stored(h["_id"], h["_seq_no"], h["_primary_term"], codec.decode(Member, h["_source"])) for h in hits]
-    for dead in cat.members.listed(found, now):
+    for dead in cat.members.listed(found, began, cat.clock()):
         try:
             yield from cat.store.remove(dead, cat.store.members)
         except Conflict:

@@ -41,17 +41,20 @@ class Members:
         self.own = None
         self.quiet = None
 
-    def listed(self, found: Iterable[Stored[Member]], now: float) -> list[Stored[Member]]:
-        """Take in a whole list, read at ``now``; the dead are returned, to be deleted."""
+    def listed(self, found: Iterable[Stored[Member]], began: float, ended: float) -> list[Stored[Member]]:
+        """Take in a whole list, read at some moment between these two; the dead are returned, to be deleted.
+
+        A beat counts as first seen when the answer was here, and as still there when the question was asked: in between this
+        process may have been stopped for as long as you like, which makes nobody older."""
         others = {m.doc.uuid: m for m in found if self.own is None or m.doc.uuid != self.own.doc.uuid}
         for uuid, stored in others.items():
             seen = self.others.get(uuid)
             if seen is None or (seen.stored.term, seen.stored.seq_no) != (stored.term, stored.seq_no):
-                self.others[uuid] = Seen(stored, now)
+                self.others[uuid] = Seen(stored, ended)
         self.others = {uuid: seen for uuid, seen in self.others.items() if uuid in others}
-        self.listed_at = now
+        self.listed_at = began
         self.quiet = self.own.seq_no if self.own is not None and not others else None
-        return [seen.stored for seen in self.others.values() if now - seen.since >= 2 * self.lease]
+        return [seen.stored for seen in self.others.values() if began - seen.since >= 2 * self.lease]
 
     def followed(self, seq_no: int) -> bool:
         """Has every other member, as last listed, followed so far?"""

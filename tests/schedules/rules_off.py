@@ -136,14 +136,20 @@ def _mark() -> list[Patch]:
 def _slow_death() -> list[Patch]:
     real = members.Members.listed
 
-    def hasty(self: Any, found: Any, now: float) -> Any:
+    def hasty(self: Any, found: Any, began: float, ended: float) -> Any:
         lease, self.lease = self.lease, self.lease * 0.1
         try:
-            return real(self, found, now)
+            return real(self, found, began, ended)
         finally:
             self.lease = lease
 
     return [(members.Members, "listed", hasty)]
+
+
+def _age_of_a_beat() -> list[Patch]:
+    """A beat counts as first seen when the question was asked."""
+    real = members.Members.listed
+    return [(members.Members, "listed", lambda self, found, began, ended: real(self, found, began, began))]
 
 
 def _compare_and_set() -> list[Patch]:
@@ -176,6 +182,7 @@ OFF: dict[str, Callable[[], list[Patch]]] = {
     "global checkpoint": _global_checkpoint,
     "mark": _mark,
     "death after two leases": _slow_death,
+    "a beat is as old as its answer": _age_of_a_beat,
     "compare-and-set": _compare_and_set,
     "claims": _claims,
 }

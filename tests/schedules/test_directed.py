@@ -9,6 +9,7 @@ import pytest
 
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.cache import Cache
+from esproxy.catalogue.change import list_members
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory, Index, Pool
 from esproxy.catalogue.pools import Plan
@@ -117,6 +118,34 @@ def test_poll_from_before_settling_is_not_believed() -> None:
 def test_poll_from_before_settling_without_its_rule_is_believed() -> None:
     with off("no poll from before settling"):
         assert _believes_after_a_delete()
+
+
+# --- a member that stops while it looks who is there --------------------------------------------------------
+
+
+def _lives_after_a_stopped_look() -> bool:
+    """A begins to list the members, is stopped for more than two leases, and goes on; B has renewed just before A's search. A
+    lists once more. Is B still a member?"""
+    hand = Hand()
+    a, b = hand.member(), hand.member()
+    hand.run(follow.join(a))
+    hand.run(follow.join(b))
+    looking = list_members(a)
+    search = hand.until(looking, _to("POST", "_search"))
+    hand.time += 2.5 * TIMES.lease
+    hand.run(follow.poll(b))
+    hand.finish(looking, search)
+    hand.run(list_members(a))
+    return names.member_id(b.uuid) in hand.node.indices[names.MEMBERS].docs
+
+
+def test_member_stopped_while_it_looks_takes_nobody_for_dead() -> None:
+    assert _lives_after_a_stopped_look()
+
+
+def test_member_stopped_while_it_looks_without_its_rule_takes_the_living_for_dead() -> None:
+    with off("a beat is as old as its answer"):
+        assert not _lives_after_a_stopped_look()
 
 
 # --- a pool dropped under a creation ----------------------------------------------------------------------

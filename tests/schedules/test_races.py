@@ -7,7 +7,13 @@ import pytest
 from tests.schedules.races import CASES
 from tests.schedules.rules_off import OFF, off
 
-DIRECTED = {"seal before search", "generations in names", "no poll from before settling", "claims"}  # see test_directed
+DIRECTED = {  # see test_directed
+    "seal before search",
+    "generations in names",
+    "no poll from before settling",
+    "claims",
+    "a beat is as old as its answer",
+}
 
 
 @pytest.mark.parametrize("name", CASES)

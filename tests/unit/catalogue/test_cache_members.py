@@ -82,7 +82,7 @@ def _member(uuid: str, seq_no: int, followed: int = 0) -> Stored[Member]:
 def test_quiet_ends_with_a_gap():
     members = Members(5.0)
     members.renewed(_member("me", 0))
-    assert members.listed([_member("me", 0)], 0.0) == []
+    assert members.listed([_member("me", 0)], 0.0, 0.0) == []
     members.renewed(_member("me", 1))
     assert members.quiet == 1
     members.renewed(_member("me", 3))
@@ -92,16 +92,23 @@ def test_quiet_ends_with_a_gap():
 def test_member_is_dead_after_two_leases_without_a_change():
     members = Members(5.0)
     members.renewed(_member("me", 0))
-    assert members.listed([_member("you", 1)], 0.0) == []
-    assert members.listed([_member("you", 1)], 9.9) == []
-    assert members.listed([_member("you", 2)], 10.0) == []
-    assert members.listed([_member("you", 2)], 20.0) == [_member("you", 2)]
+    assert members.listed([_member("you", 1)], 0.0, 0.0) == []
+    assert members.listed([_member("you", 1)], 9.9, 9.9) == []
+    assert members.listed([_member("you", 2)], 10.0, 10.0) == []
+    assert members.listed([_member("you", 2)], 20.0, 20.0) == [_member("you", 2)]
     assert members.quiet is None, "it may live and renew before it is deleted"
-    assert members.listed([], 21.0) == [] and members.quiet == 0
+    assert members.listed([], 21.0, 21.0) == [] and members.quiet == 0
+
+
+def test_member_is_as_old_as_the_answer_that_showed_it():
+    members = Members(5.0)
+    assert members.listed([_member("you", 1)], 0.0, 30.0) == []
+    assert members.listed([_member("you", 1)], 31.0, 60.0) == [], "asked too soon after the first answer"
+    assert members.listed([_member("you", 1)], 40.0, 40.0) == [_member("you", 1)]
 
 
 def test_followed_asks_every_other_member():
     members = Members(5.0)
-    members.listed([_member("a", 1, 10), _member("b", 2, 9)], 0.0)
+    members.listed([_member("a", 1, 10), _member("b", 2, 9)], 0.0, 0.0)
     assert members.followed(9) and not members.followed(10)
     assert members.live("a") and not members.live("c") and not members.live(None)
