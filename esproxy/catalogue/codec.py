@@ -82,6 +82,7 @@ def _plain(doc: Document) -> dict[str, Any]:
                 "family": doc.family,
                 "mapping": doc.mapping,
                 "settings": doc.settings,
+                "first": doc.first,
                 "next": doc.next,
                 "generations": [{"g": g.g, "physical": g.physical, "state": g.state} for g in doc.generations],
                 "changes": doc.changes[-REMEMBERED:],
@@ -196,6 +197,7 @@ def _pool(x: dict[str, Any]) -> Pool:
         family=_of(str, x["family"]),
         mapping=_of(dict, x["mapping"]),
         settings=_of(dict, x["settings"]),
+        first=_of(int, x["first"]),
         next=_of(int, x["next"]),
         generations=[
             Generation(_of(int, g["g"]), _of(str, g["physical"]), _one_of(g["state"], (OPEN, SEALED))) for g in x["generations"]

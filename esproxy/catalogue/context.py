@@ -22,6 +22,7 @@ class Times:
     poll: float = 1.0
     look: float = 0.2  # between two looks at what another is doing
     grace: float = 10.0  # between the two passes of a sweep
+    upkeep: float = 300.0  # between two looks at all pools, and two audits
     drift: float = 1.05  # how much longer a lease is waited for than held
 
 

@@ -110,14 +110,20 @@ class Generation:
 
 @dataclass(slots=True)
 class Pool:
-    """A family's pools, newest last. ``next`` only grows, so no physical name comes back."""
+    """A family's pools, newest last. ``next`` only grows, so no physical name comes back; it starts with the time of day in
+    seconds (``first``), so not even in a catalogue that was lost and begun anew."""
 
     family: str
     mapping: dict[str, Any]
     settings: dict[str, Any]
+    first: int = 1
     next: int = 1
     generations: list[Generation] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+
+    def gave(self, g: int) -> bool:
+        """Did this document ever give out that generation?"""
+        return self.first <= g < self.next
 
     def newest_open(self) -> Generation | None:
         return next((g for g in reversed(self.generations) if g.state == OPEN), None)

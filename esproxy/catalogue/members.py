@@ -60,5 +60,9 @@ class Members:
         """Has every other member, as last listed, followed so far?"""
         return all(seen.stored.doc.followed >= seq_no for seen in self.others.values())
 
+    def leads(self) -> bool:
+        """Is this member, of those last listed, the one that does what is enough when one does it?"""
+        return self.own is not None and all(self.own.doc.uuid < uuid for uuid in self.others)
+
     def live(self, uuid: str | None) -> bool:
         return uuid is not None and (uuid in self.others or (self.own is not None and self.own.doc.uuid == uuid))

@@ -74,6 +74,12 @@ def physical(family: str, generation: int) -> str:
     return f"{family}-{generation}"
 
 
+def parse_physical(name: str) -> tuple[str, int] | None:
+    """Family and generation of a name that looks like one of ours."""
+    family, dash, generation = name.rpartition("-")
+    return (family, int(generation)) if dash and family and generation.isascii() and generation.isdigit() else None
+
+
 def _clip(logical: str) -> str:
     """A name of up to 255 bytes may not fit with its digest and generation; what is cut is in the digest."""
     return logical.encode()[:LONGEST].decode(errors="ignore")

@@ -78,10 +78,11 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
     return names.family_per_tenant(tenant, plan.settings)
 
 
-def new_pool(plan: Plan, of: str) -> Pool:
-    """A family without generations. In ``per-tenant`` fields and ``dynamic`` are the objects', see object_mapping."""
+def new_pool(plan: Plan, of: str, first: int) -> Pool:
+    """A family without generations, which will begin with ``first``. In ``per-tenant`` fields and ``dynamic`` are the objects',
+    see object_mapping."""
     own = ROOT["per-tenant"] if plan.layout == "per-tenant" else set()
-    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.settings)
+    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.settings, first, first)
 
 
 def object_mapping(mapping: dict[str, Any], number: int) -> dict[str, Any]:
@@ -112,6 +113,14 @@ def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
     settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
     settings.setdefault("index.number_of_shards", 1)
     return {"settings": settings, "mappings": mappings}
+
+
+def count_fields(properties: dict[str, Any]) -> int:
+    """As a node counts them: objects, fields, and fields of fields."""
+    count = 0
+    for definition in properties.values():
+        count += 1 + count_fields(definition.get("properties", {})) + count_fields(definition.get("fields", {}))
+    return count
 
 
 def full(claimed: int, documents: int, size: int, caps: Caps) -> bool:

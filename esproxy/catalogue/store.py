@@ -30,8 +30,12 @@ TERMS = 10_000  # values per terms query; a node takes 65,536
 SWEPT = 10_000  # documents deleted per call, so that no call outlasts the upstream timeout
 
 
-class Conflict(Exception):
-    """A compare-and-set met another state than it expected."""
+class Conflict(Failed):
+    """A compare-and-set met another state than it expected. Where nobody expects it, it fails what is under way, which may be
+    tried again."""
+
+    def __init__(self) -> None:
+        super().__init__("the catalogue was changed by another worker at the same moment")
 
 
 @dataclass(slots=True, frozen=True)
@@ -171,11 +175,17 @@ class Store:
             raise Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)))
         parsed(answer, 200)
 
-    def sizes(self, name: str) -> Steps[tuple[int, int]]:
-        """Documents and bytes of the primaries."""
-        target = path(name, "_stats", "docs,store") + b"?filter_path=_all.primaries"
-        primaries = parsed((yield self.call("GET", target)), 200).get("_all", {}).get("primaries", {})
-        return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
+    def sizes(self, pattern: str) -> Steps[dict[str, tuple[int, int]]]:
+        """Documents and bytes in the primaries of each physical index."""
+        target = path(pattern, "_stats", "docs,store") + b"?expand_wildcards=all&filter_path=indices.*.primaries"
+        found = parsed((yield self.call("GET", target)), 200).get("indices", {})
+        shards = {name: stats["primaries"] for name, stats in found.items()}
+        return {name: (s["docs"]["count"], s["store"]["size_in_bytes"]) for name, s in shards.items() if "docs" in s}
+
+    def mapping(self, name: str) -> Steps[dict[str, Any]]:
+        """The properties that the node has now."""
+        found = parsed((yield self.call("GET", path(name, "_mapping"))), 200, 404)
+        return found.get(name, {}).get("mappings", {}).get("properties", {})
 
     # --- documents of a dead number ------------------------------------------------------------------
 

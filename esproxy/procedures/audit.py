@@ -1,12 +1,14 @@
 """Find what no directory knows, and remove it.
 
-Three things can be left behind: documents of a number whose tombstone is gone (a write that landed after both passes of its
-sweep), index documents whose creator died before its intention, and physical indices that a creator made after its pool was
-dropped or that a late write made anew.
+Four things can be left behind: documents of a number whose tombstone is gone (a write that landed after both passes of its
+sweep), index documents whose creator died before its intention, physical indices that a creator made after its pool was
+dropped or that a late write made anew, and the claims of such.
 
-A number that its directory does not hold, although it has given out higher ones, is dead for good: an entry is in the
-directory before anything is written under it, and numbers never come back. One that is not yet given out is nobody's to
-judge, and is reported.
+**Only what this catalogue itself has given out is removed.** A number that its directory does not hold, although it has given
+out higher ones, is dead for good: an entry is in the directory before anything is written under it, and numbers never come
+back. A generation that its pool does not hold, between the first and the last it gave out, likewise. A number or generation
+that was never given out here is not ours to judge: another deployment's catalogue may have lain in this cluster before ours,
+or ours may have been lost or put back from a snapshot. It is reported and left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.change import read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import Directory, Index, Pool
+from esproxy.catalogue.documents import Claims, Directory, Index, Pool
 from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.procedures.drop_pool import remove_physical
 from esproxy.procedures.sweep import purge
@@ -32,23 +34,39 @@ class Found:
     documents: list[str] = field(default_factory=list)
     physical: list[str] = field(default_factory=list)
     strange: list[tuple[str, str]] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)  # physical indices of another catalogue
 
 
 def audit(cat: Catalogue) -> Steps[Found]:
     found = Found()
+    # Both lists are older than the pools read next, and a pool's document is written before its index and its claims.
     existing = yield from cat.store.physical_indices(MADE_HERE)
     yield from cat.store.refresh(cat.store.catalogue)
-    pools = [codec.decode(Pool, hit["_source"]) for hit in (yield from cat.store.find({"term": {"kind": "pool"}}))]
-    known = {g.physical for pool in pools for g in pool.generations}
+    claimed = [_stored(Claims, hit) for hit in (yield from cat.store.find({"term": {"kind": "claims"}}))]
+    yield from cat.store.refresh(cat.store.catalogue)
+    hits = yield from cat.store.find({"term": {"kind": "pool"}})
+    pools = {pool.family: pool for pool in (codec.decode(Pool, hit["_source"]) for hit in hits)}
+    held = {g.physical for pool in pools.values() for g in pool.generations}
     for physical in existing:
-        # The list of indices is older than the pools read here, and a pool's document is written before its index is made.
-        if physical not in known:
+        if _dropped(pools, physical):
             yield from remove_physical(cat, physical)
             found.physical.append(physical)
-    for physical in sorted(known & set(existing)):
+        elif physical not in held:
+            found.foreign.append(physical)
+    for claims in claimed:
+        if claims.doc.physical not in existing and _dropped(pools, claims.doc.physical):
+            yield from _remove(cat, claims, found)
+    for physical in sorted(held & set(existing)):
         yield from _documents(cat, physical, found)
     yield from _index_documents(cat, found)
     return found
+
+
+def _dropped(pools: dict[str, Pool], physical: str) -> bool:
+    """Is this a generation that one of our pools gave out, and does not have any more?"""
+    parts = names.parse_physical(physical)
+    pool = pools.get(parts[0]) if parts is not None else None
+    return parts is not None and pool is not None and pool.gave(parts[1]) and all(g.g != parts[1] for g in pool.generations)
 
 
 def _documents(cat: Catalogue, physical: str, found: Found) -> Steps[None]:
@@ -71,14 +89,20 @@ def _documents(cat: Catalogue, physical: str, found: Found) -> Steps[None]:
 
 
 def _index_documents(cat: Catalogue, found: Found) -> Steps[None]:
-    hits = yield from cat.store.find({"term": {"kind": "index"}})
-    for hit in hits:
-        index = codec.decode(Index, hit["_source"])
-        stored = yield from read_directory(cat, index.tenant)
-        if stored is None or stored.doc.knows(index.n) or index.n >= stored.doc.next:
+    for index in [_stored(Index, hit) for hit in (yield from cat.store.find({"term": {"kind": "index"}}))]:
+        stored = yield from read_directory(cat, index.doc.tenant)
+        if stored is None or stored.doc.knows(index.doc.n) or index.doc.n >= stored.doc.next:
             continue  # known, or its creator is between its first two steps
-        try:
-            yield from cat.store.remove(Stored(hit["_id"], hit["_seq_no"], hit["_primary_term"], index))
-            found.documents.append(hit["_id"])
-        except Conflict:
-            continue  # it was changed just now: the next audit looks again
+        yield from _remove(cat, index, found)
+
+
+def _remove(cat: Catalogue, stored: Stored[Index] | Stored[Claims], found: Found) -> Steps[None]:
+    try:
+        yield from cat.store.remove(stored)
+        found.documents.append(stored.id)
+    except Conflict:
+        pass  # it was changed just now: the next audit looks again
+
+
+def _stored(kind, hit):  # type: ignore[no-untyped-def]
+    return Stored(hit["_id"], hit["_seq_no"], hit["_primary_term"], codec.decode(kind, hit["_source"]))

@@ -20,8 +20,10 @@ from esproxy.catalogue.fields import first_fields, flatten, physical_path
 from esproxy.catalogue.store import Conflict, Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import GO, Go, Wait
+from esproxy.procedures.drop_pool import seal
 
 ATTEMPTS = 50
+GENERATIONS = 3  # that turn out to be full when an object is put into them
 
 
 def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True) -> Steps[Entry]:
@@ -116,6 +118,23 @@ def _intend(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, first: int
 
 def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
     """The physical index that takes a new entry of this family, made if need be."""
+    for _ in range(GENERATIONS):
+        physical = yield from _generation(cat, meta)
+        if meta.layout == "shared":
+            return physical
+        try:
+            yield from cat.store.put_mapping(physical, pools.object_mapping(meta.mapping, meta.n))
+            return physical
+        except Refusal as error:
+            if "Limit of total fields" not in error.reason:
+                raise
+            full = error  # of the fields that documents brought since it was last looked at
+        yield from seal(cat, meta.family, physical)
+    raise full
+
+
+def _generation(cat: Catalogue, meta: Index) -> Steps[str]:
+    """The newest open generation of the family, as a physical index that is there."""
     plan = pools.Plan(meta.layout, meta.mapping, meta.settings)
 
     def choose(pool: Pool) -> None:
@@ -123,7 +142,10 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             raise NoChange
         pools.open_generation(pool)
 
-    stored = yield from change(cat, Pool, names.pool_id(meta.family), choose, lambda: pools.new_pool(plan, meta.family))
+    def begin() -> Pool:
+        return pools.new_pool(plan, meta.family, cat.epoch_seconds())
+
+    stored = yield from change(cat, Pool, names.pool_id(meta.family), choose, begin)
     generation = stored.doc.newest_open() if stored is not None else None
     if stored is None or generation is None:
         raise Failed("a pool has no open generation")
@@ -136,8 +158,6 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             except Conflict:
                 pass  # made by whoever makes the same pool with us
         yield from cat.store.create_index(physical, pools.body(stored.doc, meta.layout, cat.caps))
-    if meta.layout == "per-tenant":
-        yield from cat.store.put_mapping(physical, pools.object_mapping(meta.mapping, meta.n))
     return physical
 
 

@@ -3,12 +3,13 @@
     CAS sealed · wait a lease · refresh · search for entries that name it · CAS without it · delete the physical index
 
 A creator reads the pool after its intention is written. So either it sees the seal, or the search sees its intention: an entry
-that is being created names the family, one that is open names the physical index. A family's last generation is kept while
-it takes entries.
+that is being created names the family, one that is open names the physical index. A generation that nobody is in is sealed
+and dropped whether it is full or not: what a family needs is made again in a moment, and a shard costs for as long as it lives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from esproxy.catalogue import names, pools
@@ -19,17 +20,21 @@ from esproxy.catalogue.store import Steps
 from esproxy.exchange import Wait
 
 
-def seal_if_full(cat: Catalogue, family: str) -> Steps[bool]:
-    """Close the newest generation to new entries when it has reached a cap."""
-    stored = yield from cat.store.get(Pool, names.pool_id(family))
-    generation = stored.doc.newest_open() if stored is not None else None
-    if generation is None or not (yield from cat.store.exists(generation.physical)):
+def seal_if_full(cat: Catalogue, pool: Pool, sizes: dict[str, tuple[int, int]]) -> Steps[bool]:
+    """Close the newest generation to new entries when it has reached a cap; ``sizes`` are documents and bytes of physical
+    indices. A pool of ``shared`` that is full of fields was sealed when it became so; in ``per-tenant`` the node adds them."""
+    generation = pool.newest_open()
+    if generation is None or generation.physical not in sizes:
         return False
+    documents, size = sizes[generation.physical]
     claims = yield from cat.store.get(Claims, names.claims_id(generation.physical))
-    documents, size = yield from cat.store.sizes(generation.physical)
-    if not pools.full(len(claims.doc.fields) if claims is not None else 0, documents, size, cat.caps):
+    if claims is not None:
+        fields = len(claims.doc.fields)
+    else:
+        fields = pools.count_fields((yield from cat.store.mapping(generation.physical)))
+    if not pools.full(fields, documents, size, cat.caps):
         return False
-    yield from seal(cat, family, generation.physical)
+    yield from seal(cat, pool.family, generation.physical)
     return True
 
 
@@ -42,33 +47,34 @@ def seal(cat: Catalogue, family: str, physical: str) -> Steps[None]:
     yield from change(cat, Pool, names.pool_id(family), edit)
 
 
-def drop_drained(cat: Catalogue, family: str, empty: bool = False) -> Steps[list[str]]:
-    """Drop the sealed generations that no directory names; with ``empty`` the open one too. Returns the dropped physical
-    names."""
-    if empty:
+def drop_drained(cat: Catalogue, families: Iterable[str]) -> Steps[list[str]]:
+    """Drop the generations of these families that no directory names. Returns the dropped physical names."""
+    sealed: list[tuple[str, str]] = []
+    yield from cat.store.refresh(cat.store.catalogue)
+    for family in families:
         stored = yield from cat.store.get(Pool, names.pool_id(family))
-        newest = stored.doc.newest_open() if stored is not None else None
-        if newest is None or (yield from named(cat, family, newest.physical)):
-            return []
-        yield from seal(cat, family, newest.physical)
-    stored = yield from cat.store.get(Pool, names.pool_id(family))
-    sealed = [g.physical for g in stored.doc.generations if g.state == SEALED] if stored is not None else []
+        for generation in stored.doc.generations if stored is not None else []:
+            if (yield from named(cat, family, generation.physical)):
+                continue
+            if generation.state == OPEN:
+                yield from seal(cat, family, generation.physical)
+            sealed.append((family, generation.physical))
     if not sealed:
         return []
     yield Wait(cat.outlast)
+    yield from cat.store.refresh(cat.store.catalogue)
     dropped = []
-    for physical in sealed:
-        if (yield from named(cat, family, physical)):
-            continue
-        yield from change(cat, Pool, names.pool_id(family), _without(physical))
-        yield from remove_physical(cat, physical)
-        dropped.append(physical)
+    for family, physical in sealed:
+        if not (yield from named(cat, family, physical)):
+            yield from change(cat, Pool, names.pool_id(family), _without(physical))
+            yield from remove_physical(cat, physical)
+            dropped.append(physical)
     return dropped
 
 
 def named(cat: Catalogue, family: str, physical: str) -> Steps[bool]:
-    """Does any directory hold an entry or tombstone in this generation, or a creation under way in its family?"""
-    yield from cat.store.refresh(cat.store.catalogue)
+    """Does any directory, as of the last refresh, hold an entry or tombstone in this generation, or a creation under way in its
+    family?"""
     return bool((yield from cat.store.find({"terms": {"names": [physical, family]}})))
 
 

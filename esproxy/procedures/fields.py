@@ -7,7 +7,8 @@ tenants put must be decided before either puts it. The index document comes last
 pool does not have. Which of two writers decides a field's type is the compare-and-set of the index document; what the other
 one claimed stays unused in the pool.
 
-A claim is never taken back, not even when the node refuses the definition: others may rest on it already.
+A claim is never taken back, not even when the node refuses the definition: others may rest on it already. A pool that has
+become full of fields is sealed: from then on it takes no new index.
 What type a value has is not decided here: ``wanted`` holds definitions, made by the type table or by the client's own mapping.
 """
 
@@ -22,6 +23,7 @@ from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.fields import for_node, nest, place
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
+from esproxy.procedures.drop_pool import seal
 
 
 def add_fields(
@@ -48,8 +50,11 @@ def add_fields(
         if len(claims.fields) > cat.caps.node_fields:
             raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{len(missing)}]")
 
-    if (yield from change(cat, Claims, names.claims_id(physical), claim)) is None:
+    claims = yield from change(cat, Claims, names.claims_id(physical), claim)
+    if claims is None:
         raise Failed("a pool has no record of its fields")
+    if len(claims.doc.fields) >= cat.caps.fields:
+        yield from seal(cat, stored.doc.family, physical)
     yield from cat.store.put_mapping(physical, nest(for_node(_with_parents(placed, stored.doc.fields))))
 
     def add(index: Index) -> None:

@@ -1,17 +1,25 @@
-"""What a worker does in the background, once a lease: finish what was left, sweep tombstones; now and then drop pools and audit.
+"""What workers do in the background: finish what was left, sweep tombstones; now and then seal and drop pools, and audit.
 
-``busy`` tells what there is to do; ``tend`` does it for one tenant, and several may run at once: most of it is waiting.
+``busy`` tells what there is to do; ``tend`` does it for one tenant, and several may run at once: most of it is waiting. Every
+worker does that, once a lease. ``upkeep`` is for one worker of all, the one that leads (``Members.leads``); if two take
+themselves for it, they do it twice, which does no harm.
 """
 
 from __future__ import annotations
+
+import logging
 
 from esproxy.catalogue import codec
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory, Pool
 from esproxy.catalogue.store import Steps
+from esproxy.errors import EsproxyError
+from esproxy.procedures.audit import MADE_HERE, audit
 from esproxy.procedures.drop_pool import drop_drained, seal_if_full
 from esproxy.procedures.finish import finish
 from esproxy.procedures.sweep import sweep
+
+logger = logging.getLogger("esproxy.catalogue")
 
 
 def busy(cat: Catalogue) -> Steps[list[Directory]]:
@@ -31,13 +39,31 @@ def tend(cat: Catalogue, directory: Directory) -> Steps[None]:
         yield from sweep(cat, directory.tenant, [t.n for t in directory.tombstones])
 
 
-def tend_pools(cat: Catalogue, empty: bool = False) -> Steps[list[str]]:
-    """Seal what is full and drop what is drained. ``empty``: also open generations without entries."""
+def upkeep(cat: Catalogue) -> Steps[None]:
+    """Pools, then the audit; what is odd is logged."""
+    for physical in (yield from tend_pools(cat)):
+        logger.info("[%s] was empty and is dropped", physical)
+    found = yield from audit(cat)
+    for physical, scope in found.scopes:
+        logger.warning("[%s] held late documents of [%s], which is gone; they are removed", physical, scope)
+    for physical, scope in found.strange:
+        logger.error("[%s] holds documents of [%s], whose number was never given out; they are left alone", physical, scope)
+    for physical in found.foreign:
+        logger.error("[%s] looks like a pool, but this catalogue never made it; it is left alone", physical)
+
+
+def tend_pools(cat: Catalogue) -> Steps[list[str]]:
+    """Seal what is full and drop what is drained. A family that cannot be tended is logged, and does not keep the others from
+    it."""
     yield from cat.store.refresh(cat.store.catalogue)
     hits = yield from cat.store.find({"term": {"kind": "pool"}})
-    dropped = []
-    for hit in hits:
-        pool = codec.decode(Pool, hit["_source"])
-        yield from seal_if_full(cat, pool.family)
-        dropped += yield from drop_drained(cat, pool.family, empty)
-    return dropped
+    pools = [pool for pool in (codec.decode(Pool, hit["_source"]) for hit in hits) if pool.generations]
+    if not pools:
+        return []
+    sizes = yield from cat.store.sizes(MADE_HERE)
+    for pool in pools:
+        try:
+            yield from seal_if_full(cat, pool, sizes)
+        except EsproxyError as error:
+            logger.warning("the pool [%s] could not be looked at: %s", pool.family, error.reason)
+    return (yield from drop_drained(cat, [pool.family for pool in pools]))

@@ -1,8 +1,9 @@
 """Following the catalogue, once per worker: join, poll each second, tend what is left to be done, leave.
 
-Polls run one after another, each in its turn, so that a slow one delays the next and nothing else. Work that is mostly waiting
-(sweeping tombstones, finishing what a dead worker left) runs beside them, one job per tenant, a few at a time. A poll that
-fails is logged and tried again: meanwhile the lease runs out, and requests look for themselves.
+Polls run one after another, each in its turn, and nothing else delays them. Beside them a second task looks once a lease for
+what is left to be done; work that is mostly waiting (sweeping tombstones, finishing what a dead worker left) is a job per
+tenant, a few at a time, and every few minutes the worker that leads looks after the pools and audits. Whatever fails is logged
+and tried again: while polls fail the lease runs out, and requests look for themselves.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from esproxy.catalogue.cache import Cache
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.names import CATALOGUE, MEMBERS
-from esproxy.catalogue.store import Conflict, Steps, Store
+from esproxy.catalogue.store import Steps, Store
 from esproxy.errors import EsproxyError
 from esproxy.exchange import GO, Need, Outcome, Procedure
 from esproxy.procedures.follow import leave, poll
-from esproxy.procedures.tend import busy, tend
+from esproxy.procedures.tend import busy, tend, upkeep
 from esproxy.serve.procedures import Procedures
 
 if TYPE_CHECKING:
     from esproxy.serve.driver import Proxy
 
 logger = logging.getLogger("esproxy.serve")
-JOBS = 4  # tenants tended at once
+JOBS = 16  # tenants tended at once
 FIRST_POLL = 5.0  # seconds that a start waits for it
 LEAVING = 2.0
 
@@ -62,8 +63,10 @@ class Follower:
         self.catalogue = catalogue
         self.procedures = procedures
         self.joined = asyncio.Event()
-        self.jobs: dict[str, asyncio.Task[None]] = {}
-        self.task = asyncio.create_task(self.run())
+        self.jobs: dict[str, asyncio.Task[None]] = {}  # by tenant
+        self.keeping: asyncio.Task[None] | None = None  # upkeep under way
+        self.kept = clock()  # when it last began, here or, as far as this worker knows, elsewhere
+        self.tasks = [asyncio.create_task(self.follow()), asyncio.create_task(self.tend())]
 
     async def first_poll(self) -> None:
         """Wait for it, but not for long: a cluster that is away must not keep a worker from starting."""
@@ -72,38 +75,53 @@ class Follower:
         except TimeoutError:
             logger.warning("the catalogue could not be followed yet")
 
-    async def run(self) -> None:
-        tended = clock()
+    async def follow(self) -> None:
         while True:
             began = clock()
-            try:
-                await self.carry_out(poll(self.catalogue))
+            if await self.tried("the catalogue could not be followed", poll(self.catalogue)):
                 self.joined.set()
-                if clock() - tended >= self.catalogue.lease:
-                    tended = clock()
-                    await self.tend_all()
-            except EsproxyError as error:
-                logger.warning("the catalogue could not be followed: %s", error)
             await asyncio.sleep(max(0.05, self.catalogue.times.poll - (clock() - began)))
 
-    async def tend_all(self) -> None:
-        found: list[Directory] = []
+    async def tend(self) -> None:
+        while True:
+            await asyncio.sleep(self.catalogue.lease)
+            if self.catalogue.cache.held():
+                await self.tried("what is left to be done could not be looked up", self.start_jobs())
+                self.start_upkeep()
 
-        def look() -> Steps[None]:
-            found.extend((yield from busy(self.catalogue)))
-
-        await self.carry_out(look())
-        for directory in found:
+    def start_jobs(self) -> Steps[None]:
+        for directory in (yield from busy(self.catalogue)):
             if directory.tenant not in self.jobs and len(self.jobs) < JOBS:
                 self.jobs[directory.tenant] = asyncio.create_task(self.tend_one(directory))
 
     async def tend_one(self, directory: Directory) -> None:
         try:
-            await self.carry_out(tend(self.catalogue, directory))
-        except EsproxyError as error:
-            logger.warning("tending a directory failed, it will be tried again: %s", error)
+            await self.tried("tending a directory failed", tend(self.catalogue, directory))
         finally:
             del self.jobs[directory.tenant]
+
+    def start_upkeep(self) -> None:
+        """Begin upkeep when it is time and this worker leads. One that does not lead counts from when it last did not."""
+        if not self.catalogue.members.leads():
+            self.kept = clock()
+        elif clock() - self.kept >= self.catalogue.times.upkeep and (self.keeping is None or self.keeping.done()):
+            self.kept = clock()
+            self.keeping = asyncio.create_task(self.keep())
+
+    async def keep(self) -> None:
+        await self.tried("the pools could not be looked after", upkeep(self.catalogue))
+
+    async def tried(self, otherwise: str, steps: Steps[None]) -> bool:
+        """Run these steps. A failure is logged, and the task that wanted them goes on: it will want them again."""
+        try:
+            await self.carry_out(steps)
+        except EsproxyError as error:
+            logger.warning("%s: %s", otherwise, error)
+        except Exception:
+            logger.exception("%s, for a reason that is a defect", otherwise)
+        else:
+            return True
+        return False
 
     async def carry_out(self, steps: Steps[None]) -> None:
         """Run these steps as a procedure of this worker."""
@@ -118,12 +136,13 @@ class Follower:
 
     async def stop(self) -> None:
         """Stop following, and say so."""
-        for task in (self.task, *self.jobs.values()):
+        tasks = [*self.tasks, *self.jobs.values(), *([self.keeping] if self.keeping is not None else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(self.task, *self.jobs.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         try:
             await asyncio.wait_for(self.carry_out(leave(self.catalogue)), LEAVING)
-        except (EsproxyError, Conflict, TimeoutError) as error:  # Conflict: a renewal was under way
+        except (EsproxyError, TimeoutError) as error:  # a Conflict among them: a renewal was under way
             logger.warning("others will only notice after a while that this worker has left: %r", error)
 
 

@@ -224,13 +224,14 @@ def test_life_of_a_logical_index(real: Real, prefix: str, cat: Catalogue, monkey
 
     _write(real, "acme", first.n, first.physical, "late")  # after the sweep: only an audit finds it
     found = real.run(audit.audit(cat))
+    assert not found.foreign and not found.physical
     assert found.scopes == [(first.physical, names.scope("acme", first.n))] and not found.strange
 
     real.run(delete(cat, "acme", [prefix]))
     real.run(delete(cat, "zenith", [prefix]))
     for directory in real.run(tend.busy(cat)):
         real.run(tend.tend(cat, directory))
-    assert real.run(drop_pool.drop_drained(cat, first.family, empty=True)) == [first.physical]
+    assert real.run(drop_pool.drop_drained(cat, [first.family])) == [first.physical]
     real.run(follow.poll(cat))
     third = real.run(create(cat, "acme", prefix, plan))
     assert third.physical != first.physical

@@ -73,11 +73,12 @@ class Node:
                 return self.write(name, id, None, params)
             case "GET", [name, "_stats"]:
                 return answer(200, {"indices": {one: self.shard(one) for one in name.split(",") if one in self.indices}})
-            case "GET", [name, "_stats", "docs,store"]:
+            case "GET", [patterns, "_stats", "docs,store"]:
+                return answer(200, {"indices": {name: self.size(name) for name in self.listed(patterns)}})
+            case "GET", [name, "_mapping"]:
                 if name not in self.indices:
                     return missing(name)
-                count = len(self.indices[name].found)
-                return answer(200, {"_all": {"primaries": {"docs": {"count": count}, "store": {"size_in_bytes": 100 * count}}}})
+                return answer(200, {name: {"mappings": {"properties": self.indices[name].properties}}})
             case "POST", [name, "_refresh"]:
                 if name not in self.indices:
                     return missing(name)
@@ -109,8 +110,7 @@ class Node:
                 del self.indices[name]
                 return answer(200, {"acknowledged": True})
             case "GET", ["_cat", "indices", patterns]:
-                names = [n for n in self.indices if any(fnmatchcase(n, p) for p in patterns.split(","))]
-                return answer(200, [{"index": n} for n in names])
+                return answer(200, [{"index": name} for name in self.listed(patterns)])
         raise AssertionError(f"the model does not know {send.method} {send.target!r}")
 
     # --- documents -------------------------------------------------------------------------------------
@@ -203,6 +203,13 @@ class Node:
         self.indices[name] = index = Index(f"uuid-{self.made}", body)
         index.properties = dict((body or {}).get("mappings", {}).get("properties", {}))
         return index
+
+    def listed(self, patterns: str) -> list[str]:
+        return [name for name in self.indices if any(fnmatchcase(name, pattern) for pattern in patterns.split(","))]
+
+    def size(self, name: str) -> dict[str, Any]:
+        count = len(self.indices[name].found)
+        return {"primaries": {"docs": {"count": count}, "store": {"size_in_bytes": 100 * count}}}
 
     def shard(self, name: str) -> dict[str, Any]:
         index = self.indices[name]

@@ -10,7 +10,7 @@ from esproxy.catalogue.context import Caps
 from esproxy.errors import EsproxyError, Failed
 from esproxy.exchange import Wait
 from esproxy.procedures import audit as auditing
-from esproxy.procedures import background, tend
+from esproxy.procedures import follow, tend
 from tests.schedules.checker import Watcher, disagreements, violations
 from tests.schedules.clients import (
     History,
@@ -44,11 +44,19 @@ class Stage:
 
     def enter(self) -> Proxy:
         proxy = self.world.proxy()
-        self.world.start(proxy, "follow", background.following(proxy.cat))
+        self.world.start(proxy, "follow", self.follow(proxy))
         self.world.start(proxy, "tend", self.tend(proxy))
         return proxy
 
     # --- what a worker does by itself --------------------------------------------------------------------
+
+    def follow(self, proxy: Proxy) -> Generator[Any, Any, Any]:
+        while True:
+            try:
+                yield from follow.poll(proxy.cat)
+            except Failed:
+                pass  # the lease runs out meanwhile
+            yield Wait(TIMES.poll)
 
     def tend(self, proxy: Proxy) -> Generator[Any, Any, Any]:
         while True:
@@ -57,7 +65,7 @@ class Stage:
                 for directory in (yield from tend.busy(proxy.cat)):
                     yield from tend.tend(proxy.cat, directory)
                 if self.world.random.random() < self.pool_drops:
-                    yield from tend.tend_pools(proxy.cat, empty=True)
+                    yield from tend.tend_pools(proxy.cat)
             except Failed:
                 pass
 

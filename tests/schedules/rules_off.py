@@ -59,14 +59,18 @@ def _intention_names_family() -> list[Patch]:
 def _seal_before_search() -> list[Patch]:
     """The pool is looked through, and dropped without a seal and a second look."""
 
-    def hasty(cat: Any, family: str, empty: bool = False) -> Any:
-        stored = yield from cat.store.get(documents.Pool, names.pool_id(family))
-        newest = stored.doc.newest_open() if stored is not None else None
-        if newest is None or (yield from drop_pool.named(cat, family, newest.physical)):
-            return []
-        yield from change.change(cat, documents.Pool, names.pool_id(family), drop_pool._without(newest.physical))
-        yield from drop_pool.remove_physical(cat, newest.physical)
-        return [newest.physical]
+    def hasty(cat: Any, families: Any) -> Any:
+        dropped = []
+        yield from cat.store.refresh(cat.store.catalogue)
+        for family in families:
+            stored = yield from cat.store.get(documents.Pool, names.pool_id(family))
+            newest = stored.doc.newest_open() if stored is not None else None
+            if newest is None or (yield from drop_pool.named(cat, family, newest.physical)):
+                continue
+            yield from change.change(cat, documents.Pool, names.pool_id(family), drop_pool._without(newest.physical))
+            yield from drop_pool.remove_physical(cat, newest.physical)
+            dropped.append(newest.physical)
+        return dropped
 
     return [(tend, "drop_drained", hasty)]
 

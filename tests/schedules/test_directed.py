@@ -165,7 +165,7 @@ def _created_while_dropped() -> bool:
     hand.run(follow.poll(b))
 
     family = names.pool_id(names.family_shared("logs", {}, {}))
-    dropping = tend.drop_drained(b, names.family_shared("logs", {}, {}), True)
+    dropping = tend.drop_drained(b, [names.family_shared("logs", {}, {})])
     searched = False
 
     def before_writing(call: Call) -> bool:
@@ -205,7 +205,7 @@ def _made_anew_by_a_late_write() -> bool:
     late = hand.until(write(cat, "logs", "v1"), _to("PUT", "_doc/acme."))
     (number,) = hand.run(delete(cat, TENANT, ["logs"]))
     hand.run(sweep.sweep(cat, TENANT, [number]))
-    assert hand.run(drop_pool.drop_drained(cat, names.family_shared("logs", {}, {}), True))
+    assert hand.run(drop_pool.drop_drained(cat, [names.family_shared("logs", {}, {})]))
     hand.call(late.send)
     hand.run(follow.poll(cat))
     entry = hand.run(create(cat, TENANT, "logs", Plan("shared")))

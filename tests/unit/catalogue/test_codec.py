@@ -34,7 +34,7 @@ DOCUMENTS: list[Document] = [
         ["t"], ["p"], [Tombstone(9, "pool~logs-1-3", "m2")],
     ),
     Index("acme", "logs", 10, "shared", "pool~logs-1", {"dynamic": "strict"}, {}, "join", {"a": Field({"type": "long"}, "a~2")}),
-    Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 5, [Generation(4, "pool~logs-1-4", "sealed")], ["u2"]),
+    Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 3, 5, [Generation(4, "pool~logs-1-4", "sealed")], ["u2"]),
     Claims("pool~logs-1-4", {"a": {"type": "text"}}),
     Member("m1", 3, 77),
     Lease(5.0),

@@ -105,7 +105,7 @@ def test_index_without_a_reason_shares(plan: Plan):
 
 def test_root_parameters_are_the_physical_index_of_a_pool_of_one():
     plan = Plan("per-tenant", {"date_detection": False, "dynamic": False, "properties": {"a": LONG}})
-    pool = pools.new_pool(plan, "one~acme-7")
+    pool = pools.new_pool(plan, "one~acme-7", 1)
     assert pools.body(pool, "per-tenant", Caps())["mappings"] == {
         "date_detection": False, "dynamic": "strict", "_routing": {"required": True}
     }
