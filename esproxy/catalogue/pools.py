@@ -80,15 +80,9 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
 
 def new_pool(plan: Plan, of: str, first: int) -> Pool:
     """A family without generations, which will begin with ``first``. In ``per-tenant`` fields and ``dynamic`` are the objects',
-    see object_mapping."""
+    see esproxy.catalogue.objects."""
     own = ROOT["per-tenant"] if plan.layout == "per-tenant" else set()
     return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.settings, first, first)
-
-
-def object_mapping(mapping: dict[str, Any], number: int) -> dict[str, Any]:
-    """The properties that a ``per-tenant`` pool gets with a new entry: its object, whose ``dynamic`` is the index's own."""
-    definition = {"type": "object", "dynamic": mapping.get("dynamic", True), "properties": mapping.get("properties", {})}
-    return {names.object_name(number): definition}
 
 
 def open_generation(pool: Pool) -> Generation:

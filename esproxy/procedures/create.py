@@ -17,6 +17,7 @@ from esproxy.catalogue.change import NoChange, change, change_directory, present
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
 from esproxy.catalogue.fields import first_fields, flatten, physical_path
+from esproxy.catalogue.objects import object_mapping
 from esproxy.catalogue.store import Conflict, Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import GO, Go, Wait
@@ -123,7 +124,7 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
         if meta.layout == "shared":
             return physical
         try:
-            yield from cat.store.put_mapping(physical, pools.object_mapping(meta.mapping, meta.n))
+            yield from cat.store.put_mapping(physical, object_mapping(meta.mapping, meta.n))
             return physical
         except Refusal as error:
             if "Limit of total fields" not in error.reason:

@@ -17,7 +17,7 @@ from esproxy import bodies, core
 from esproxy.answer import encode
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Alias, Directory, Targets
-from esproxy.catalogue.fields import flatten, nest
+from esproxy.catalogue.fields import flatten
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal, json_headers
 from esproxy.exchange import Reply
@@ -29,10 +29,11 @@ from esproxy.procedures.pool_search import nothing
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Apart, Pooled, check_new_name
 from esproxy.tenancy.expressions import Options, matching
+from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import finish
 from esproxy.tenancy.pool_rewrite import own_routing
-from esproxy.tenancy.target import UNFILTERED, Target
+from esproxy.tenancy.target import UNFILTERED, Target, physical_expression
 
 POOLS_OWN = ("index.mapping.total_fields.limit",)
 REFUSED_SETTINGS = (
@@ -52,7 +53,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
     name = request.parts["index"]
     known_parameters(request)
     check_new_name(name, request.product)
-    if request.pools.placement.layout(request.tenant, name) != "shared":
+    if request.pools.placement.layout(request.tenant, name) == DEDICATED:
         raise Apart
     tree = declaration(request)
     mapping = dict(tree.get("mappings") or {})
@@ -165,7 +166,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
     targets = yield from request.some(request.parts.get("index", "_all"))
     wanted = _PARTS[plan.route.row.name]
     out: dict[str, Any] = {target.name: {} for target in targets}
-    physical = ",".join(target.physical for target in targets)
+    physical = physical_expression(targets)
     directory = request.sight.directory
     assert directory is not None
     mappings: dict[str, Any] = {}
@@ -182,7 +183,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
                 name: echo(a.now[target.name]) for name, a in sorted(directory.aliases.items()) if target.name in a.now
             }
         if "mappings" in wanted:
-            here["mappings"] = logical_mapping(target, mappings[target.physical]["mappings"])
+            here["mappings"] = target.naming.mapping(mappings[target.physical]["mappings"])
         if "settings" in wanted:
             here |= {part: logical_settings(target, tree, part) for part, tree in settings[target.physical].items()}
             here["settings"] = _named_settings(here["settings"], request.parts.get("name"))
@@ -195,25 +196,6 @@ _PARTS = {
     "indices.get_mapping": ("mappings",),
     "indices.get_settings": ("settings",),
 }
-
-
-def logical_mapping(target: Target, physical: dict[str, Any]) -> dict[str, Any]:
-    """The index's part of a physical mapping, as the node writes it, with the root parameters that the client declared."""
-    there = flatten(physical.get("properties", {}))
-    own = {path: there[field.physical] for path, field in target.index.fields.items() if field.physical in there}
-    bare = {path: {k: v for k, v in d.items() if (k, v) != ("type", "object") or "." not in path} for path, d in own.items()}
-    for path, field in target.index.fields.items():
-        if path in bare and "dynamic" in field.type:
-            bare[path]["dynamic"] = str(field.type["dynamic"]).lower()  # which the node was not told
-    for path, definition in bare.items():
-        if definition.get("type") == "object":
-            bare[path] = {k: v for k, v in definition.items() if k != "type"}
-    root: dict[str, Any] = {}
-    for key, value in target.index.mapping.items():
-        if key != "properties":
-            root[key] = (str(value).lower() if isinstance(value, bool) else value) if key == "dynamic" else value
-    properties = nest(bare)
-    return {**root, "properties": properties} if properties else root
 
 
 def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dict[str, Any]:
@@ -290,7 +272,7 @@ def shards(request: Pooled) -> Steps[Reply]:
     targets = yield from request.some(request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)
     template = plan.route.with_index or plan.route.template
-    expression = ",".join(target.physical for target in targets) or nothing(request)
+    expression = physical_expression(targets) or nothing(request)
     call = request.send("POST", [expression if part == "{index}" else part for part in template], query)
     return node_reply(request, (yield call))
 

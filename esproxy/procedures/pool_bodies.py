@@ -15,7 +15,7 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, lookups, places, rewrite_places, walk
-from esproxy.tenancy.target import UNFILTERED, Target, shared_request
+from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
 ROUNDS = 5
@@ -40,6 +40,8 @@ def physical(raw: bytes, target: Target, plan: Plan) -> tuple[bytes | None, dict
     if not raw.lstrip().startswith(b"{"):
         return raw, {}  # the node's to refuse
     index = target.index
+    if not target.naming.inferred:
+        return target.naming.document(raw), {}
     version = str(plan.cluster.info["version"]["number"])
     settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
     wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
@@ -47,14 +49,14 @@ def physical(raw: bytes, target: Target, plan: Plan) -> tuple[bytes | None, dict
         raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
     if wanted:
         return None, wanted
-    return (raw if target.renames is None else target.renames.physical_document(raw)), {}
+    return target.naming.document(raw), {}
 
 
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then."""
     for _ in range(ROUNDS):
         resolver = DocumentResolver(request.plan, target)
-        out, run = walk(request.plan, state, body, resolver, UNFILTERED, request.pools.max_depth)
+        out, run = walk(request.plan, state, body, resolver, request_bindings([target], filtered=False), request.pools.max_depth)
         if not run.misses:
             return out, target
         yield from request.add(target, resolver.wanted)
@@ -67,13 +69,13 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     plan = request.plan
     for anew in (False, True):
         resolver = PoolResolver(plan, targets)
-        out, run = walk(plan, state, body, resolver, shared_request(targets) if filtered else UNFILTERED, request.pools.max_depth)
+        out, run = walk(plan, state, body, resolver, request_bindings(targets, filtered=filtered), request.pools.max_depth)
         stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
         if anew or not stale:
             break
         for target in stale:
             yield from request.renewed(target)
-        targets = [request.targets[target.physical] for target in targets]
+        targets = [request.targets[target.scope] for target in targets]
     check_search(run.marks, body, resolver)
     if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True

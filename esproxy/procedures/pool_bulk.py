@@ -28,7 +28,7 @@ from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of
-from esproxy.tenancy.target import UNFILTERED, Target
+from esproxy.tenancy.target import UNFILTERED, Target, request_bindings
 
 POISON = b"{"  # one item's 400 on every node, in the node's words
 NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's 400 on every node
@@ -57,7 +57,7 @@ def bulk(request: Pooled) -> Steps[Reply]:
     yield from _rewrite_sources(request, records)
     body = b"".join(_lines(record) for record in records)
     answer = yield request.send("POST", ["_bulk"], query, body, request.media)
-    reader = PoolAnswer(plan, request.targets, request.sent_as)
+    reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
     out = restore(plan, answer, reader)
     if not is_error(answer.status, answer.body):
         out = _with_errors(out, records)
@@ -194,18 +194,18 @@ def _rewrite_sources(request: Pooled, records: list[Record]) -> Steps[None]:
             _rewrite_source(request, record, wanted)
         if not wanted:
             return
-        for physical, fields in wanted.items():
-            target = request.targets[physical]
+        for scope, fields in wanted.items():
+            target = request.targets[scope]
             yield from _add(
                 request,
                 target,
                 fields,
-                [record for record in pending if record.target is not None and record.target.physical == physical],
+                [record for record in pending if record.target is not None and record.target.scope == scope],
             )
         pending = [record for record in pending if record.out is None and record.error is None]
         for record in pending:
             assert record.target is not None
-            record.target = request.targets[record.target.physical]
+            record.target = request.targets[record.target.scope]
     raise Failed("the fields of the index change too fast")
 
 
@@ -221,7 +221,7 @@ def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], rec
             _rewrite_source(request, record, alone)
             try:
                 if alone:
-                    yield from request.add(target, alone[target.physical])
+                    yield from request.add(target, alone[target.scope])
             except Refusal as error:
                 _refuse(request, record, error)
     yield from request.renewed(target)
@@ -234,13 +234,19 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     roots = plan.cluster.engine.tables.roots
     resolver = DocumentResolver(plan, target)
     state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
-    run = core.Pass(plan.cluster.engine.grammar, state, UNFILTERED, resolver, max_depth=request.pools.max_depth)
+    run = core.Pass(
+        plan.cluster.engine.grammar,
+        state,
+        request_bindings([target], filtered=False),
+        resolver,
+        max_depth=request.pools.max_depth,
+    )
     try:
         out = run.feed(source, True)
     except Refusal as error:
         return _refuse(request, record, error)
     if run.misses:
-        wanted.setdefault(target.physical, {}).update(resolver.wanted)
+        wanted.setdefault(target.scope, {}).update(resolver.wanted)
     elif run.status is core.Status.OK:
         record.out = out
     elif record.verb == "update":

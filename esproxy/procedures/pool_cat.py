@@ -24,7 +24,7 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
-from esproxy.tenancy.target import Target, filter_of
+from esproxy.tenancy.target import Target, filter_of, physical_expression, scopes
 
 JSON = [(b"accept", b"application/json")]
 IDS = frozenset(("uuid", "id"))
@@ -50,17 +50,18 @@ def indices(request: Pooled) -> Steps[Reply]:
     if sort is not None and {part.partition(":")[0] for part in sort.split(",")} - cat.INDEX_COLUMNS:
         raise Refusal("a cat table of indices in pools can only be sorted by [index] yet")
     wanted_bytes = query.pop("bytes", None)
-    expression = ",".join(target.physical for target in targets) or nothing(request)
+    expression = physical_expression(targets) or nothing(request)
     if columns and set(columns) - KNOWN:
         raise Refusal(f"the columns {sorted(set(columns) - KNOWN)} are not available for indices in pools")
     path = ["_cat", "indices", expression]
     table = yield request.send("GET", path, {**query, "format": "json", "bytes": "b", "expand_wildcards": "all"})
     if table.status >= 400:
         return node_reply(request, table)
-    rows: list[dict[str, Any]] = orjson.loads(table.body)
     counts = (yield from _counts(request, targets)) if targets else {}
-    for row in rows:
-        _restore(request, row, columns, counts, wanted_bytes)
+    rows = []
+    for row in orjson.loads(table.body):
+        for target in _targets_of(row, targets):
+            rows.append(_restored(dict(row), target, counts[target.scope], wanted_bytes))
     by_name = next((column for column in (columns or ["index"]) if column in cat.INDEX_COLUMNS), None)
     if by_name is not None:
         rows.sort(key=lambda row: str(row[by_name]), reverse=sort is not None and sort.endswith(":desc"))
@@ -83,19 +84,22 @@ def _some(request: Pooled, options: Options) -> Steps[list[Target]]:
     return (yield from request.some(request.parts.get("index", "_all"), options))
 
 
-def _restore(
-    request: Pooled, row: dict[str, Any], columns: list[str], counts: dict[str, tuple[int, int]], unit: str | None
-) -> None:
-    """One row, in place. The node names columns as they were asked for."""
+def _targets_of(row: dict[str, Any], targets: list[Target]) -> list[Target]:
+    """The indices that lie in the physical index of a row."""
     name = next((row[column] for column in cat.INDEX_COLUMNS if column in row), None)
     if name is None:
-        if len(request.targets) != 1:
+        if len(targets) != 1:
             raise Refusal("a cat table of indices in pools needs the column [index]")
-        name = next(iter(request.targets))
-    target = request.targets.get(name)
-    if target is None:
+        return targets
+    found = [target for target in targets if target.physical == name]
+    if not found:
         raise Failed("a row of a cat table that was not asked for")
-    own, whole = counts[target.physical]
+    return found
+
+
+def _restored(row: dict[str, Any], target: Target, counts: tuple[int, int], unit: str | None) -> dict[str, Any]:
+    """The physical index's row as that of one index in it. The node names columns as they were asked for."""
+    own, whole = counts
     for column in row:
         if column in cat.INDEX_COLUMNS:
             row[column] = target.name
@@ -108,6 +112,7 @@ def _restore(
         elif column in BYTES:
             share = int(row[column] or 0) * own // whole if whole else 0
             row[column] = _size(share, unit)
+    return row
 
 
 def _size(size: int, unit: str | None) -> str:
@@ -135,7 +140,7 @@ def _counts(request: Pooled, targets: list[Target]) -> Steps[dict[str, tuple[int
     if any("error" in one or one["_shards"]["failed"] for one in found):
         raise Failed("not all documents could be counted")
     totals = [one["hits"]["total"]["value"] for one in found]
-    return {target.physical: (totals[2 * i], totals[2 * i + 1]) for i, target in enumerate(targets)}
+    return {target.scope: (totals[2 * i], totals[2 * i + 1]) for i, target in enumerate(targets)}
 
 
 def count(request: Pooled) -> Steps[Reply]:
@@ -148,8 +153,8 @@ def count(request: Pooled) -> Steps[Reply]:
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
     body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
-    expression = ",".join(target.physical for target in targets) or nothing(request)
-    routing = {"routing": ",".join(target.scope for target in targets)} if targets else {}
+    expression = physical_expression(targets) or nothing(request)
+    routing = {"routing": scopes(targets)} if targets else {}
     answer = yield request.send("POST", [expression, "_count"], routing, body, b"application/json")
     if is_error(answer.status, answer.body):
         return node_reply(request, answer)
@@ -180,7 +185,7 @@ def health(request: Pooled) -> Steps[Reply]:
         physical.append((yield from request.target(name, directory)).physical)
     physical += [request.sent_apart(name) for name in found.missing]
     query = physical_query(plan, [], None)
-    sent = ",".join(physical) or nothing(request)
+    sent = ",".join(dict.fromkeys(physical)) or nothing(request)
     answer = yield request.send("GET", ["_cluster", "health", sent], query)
     reply = node_reply(request, answer)
     if is_error(answer.status, answer.body):

@@ -117,9 +117,9 @@ def _require_alias(request: Pooled, query: dict[str, str]) -> None:
 
 def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply:
     plan = request.plan
-    reader = PoolAnswer(plan, {target.physical: target}, {})
+    reader = PoolAnswer(plan, [target], {})
     if plan.route.row.name in ("get_source", "exists_source"):  # the answer is the document, found by its scoped id
-        reader.last, reader.verified = target, True
+        reader.found(target)
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
         headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))

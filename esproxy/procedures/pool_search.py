@@ -22,7 +22,7 @@ from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
 from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.target import UNFILTERED, Target
+from esproxy.tenancy.target import UNFILTERED, Target, physical_expression, scopes
 
 JSON = b"application/json"
 NDJSON = b"application/x-ndjson"
@@ -64,7 +64,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
 
 def _path(request: Pooled, targets: list[Target]) -> list[str]:
     template = request.plan.route.with_index or request.plan.route.template
-    expression = ",".join(target.physical for target in targets) or nothing(request)
+    expression = physical_expression(targets) or nothing(request)
     return [expression if part == "{index}" else part for part in template]
 
 
@@ -76,7 +76,7 @@ def nothing(request: Pooled) -> str:
 def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply:
     """The client's answer. ``filtered``: a filter was put around its query."""
     plan = request.plan
-    reader = PoolAnswer(plan, request.targets, request.sent_as)
+    reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
     body = restore(plan, answer, reader)
     if filtered:
         body = unwrapped(body)
@@ -132,7 +132,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
     if plan.meta is not meta:
         raise Refusal("a sort or aggregation on [_index] is not available in msearch for indices in a pool")
     if targets:
-        header |= {"index": [target.physical for target in targets], "routing": ",".join(target.scope for target in targets)}
+        header |= {"index": physical_expression(targets).split(","), "routing": scopes(targets)}
     elif "index" not in header:
         header["index"] = nothing(request).split(",")
     return [orjson.dumps(header), searched]

@@ -71,7 +71,7 @@ class Pooled:
             self.parts["index"] = plan.query["index"]
         self.sight = Sight(pools.catalogue, self.tenant)
         self.fresh: dict[int, Index] = {}  # index documents read for this request
-        self.targets: dict[str, Target] = {}  # physical name → target: all that the answer may speak of
+        self.targets: dict[str, Target] = {}  # scope → target: all that the answer may speak of
         self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
 
     @property
@@ -147,14 +147,9 @@ class Pooled:
         entry = directory.indices[name]
         if entry.state == CLOSED:
             raise index_closed(name)
-        if entry.layout != "shared":
-            raise Failed(f"the layout [{entry.layout}] is not served here")
         index = yield from self.index_document(entry.n)
         target = Target(self.tenant, name, entry, index, filters)
-        known = self.targets.get(target.physical)
-        if known is not None and known.scope != target.scope:
-            raise Failed("two indices of one tenant in one pool")
-        self.targets[target.physical] = target
+        self.targets[target.scope] = target
         return target
 
     def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:
@@ -177,7 +172,7 @@ class Pooled:
         """The target with its fields as they are now."""
         index = yield from self.index_document(target.entry.n, anew=True)
         new = Target(self.tenant, target.name, target.entry, index, target.filters)
-        self.targets[new.physical] = new
+        self.targets[new.scope] = new
         return new
 
     def lookup(self, name: str) -> Steps[Target | str]:
@@ -199,7 +194,7 @@ class Pooled:
 
     def index_plan(self, name: str, mapping: dict[str, Any], settings: dict[str, Any]) -> IndexPlan:
         dedicated = self.plan.owner().names.prefix + name
-        return IndexPlan("shared", mapping, settings, dedicated=dedicated)
+        return IndexPlan(self.pools.placement.layout(self.tenant, name), mapping, settings, dedicated=dedicated)
 
     def add(self, target: Target, wanted: dict[str, dict[str, Any]]) -> Steps[None]:
         """Fields that documents brought."""

@@ -1,12 +1,17 @@
 """Answers from pools: restored and verified.
 
 Every name of an index in an answer must be that of one of the request's targets (or one that was sent for a name that is not
-there), and every id must carry the scope of the target whose index stands beside it, and no document comes without. Both are
-checked before either is stripped.
+there), and every id must carry the scope of a target in the index beside it, and no document comes without. Both are checked
+before either is stripped.
+
+Several targets may lie in one physical index. Then only the id that follows tells whose the index is: until it has come, a mark
+stands for the name, with a control character, which no JSON text holds.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -14,55 +19,61 @@ import orjson
 from esproxy import core
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
-from esproxy.catalogue.renaming import as_written, logical_path
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.request import Plan
-from esproxy.tenancy.target import Target, shared_answer
+from esproxy.tenancy.target import ID_END, Target, answer_bindings
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
+MARK = re.compile(rb'"\x00(\d+)"')
 
 
 class PoolAnswer:
-    """Answers the core's stops. ``targets``: physical name → target; ``sent_as``: other physical names → what the client
-    wrote."""
+    """Answers the core's stops. ``sent_as``: names that were sent for what is no index in a pool → what the client wrote."""
 
-    def __init__(self, plan: Plan, targets: dict[str, Target], sent_as: dict[str, str], *, error: bool = False) -> None:
+    def __init__(self, plan: Plan, targets: Iterable[Target], sent_as: dict[str, str], *, error: bool = False) -> None:
         self.plan = plan
-        self.targets = targets
+        self.targets = list(targets)
         self.sent_as = sent_as
         self.error = error
-        self.last: Target | None = None  # whose index was named last
+        self.scopes = {target.scope: target for target in self.targets}
+        self.indices: dict[str, list[Target]] = {}
+        for target in self.targets:
+            self.indices.setdefault(target.physical, []).append(target)
+        self.here: list[Target] = []  # those of the index that was named last
+        self.last: Target | None = None  # whose id was seen since, or the only one of that index
         self.verified = False  # an id has been checked since
-        self.renames = any(target.renamed for target in targets.values())
+        self.unnamed: list[Target | None] = []  # whose name goes to each mark; None: no id has followed
+        self.waiting = False  # the last mark waits for its id
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
-            return raw if self.last is None else as_written(raw, self.last.index.fields)
+            return raw if self.last is None else self.last.naming.source(raw)
         value = orjson.loads(raw)
         if not isinstance(value, str):
             if kind in NAMES and value is not None:
                 raise Violation("an index name")
             return raw
         if kind in NAMES:
-            return orjson.dumps(self.name(value))
+            self.waiting = False
+            name = self.name(value)
+            return orjson.dumps(name) if len(self.here) < 2 else self._mark()
         if kind is Kind.ID:
             return orjson.dumps(self.id(value))
         if kind is Kind.TEXT:
             return orjson.dumps(self.text(value))
         if kind is Kind.FIELD:
-            return orjson.dumps(logical_path(value))
+            return orjson.dumps(self.field(value))
         raise Violation(f"a position of kind {kind.name}")
 
     def name(self, physical: str) -> str:
         self.verified = False
-        target = self.targets.get(physical)
-        if target is not None:
-            self.last = target
-            return target.name
-        self.last = None
+        self.here = self.indices.get(physical, [])
+        self.last = self.here[0] if len(self.here) == 1 else None
+        if self.here:
+            return self.here[0].name
         sent = self.sent_as.get(physical)
         if sent is not None:
             return sent
@@ -73,21 +84,50 @@ class PoolAnswer:
         raise Violation("an index name")
 
     def id(self, physical: str) -> str:
-        if self.last is None:
+        if not self.here:
             if self.sent_as:
                 return physical  # of an item whose index is not there: the client's own id, as it was sent
             raise Violation("an id without an index")
-        if not physical.startswith(self.last.id_front):
+        scope, _, id = physical.partition(ID_END)
+        target = self.scopes.get(scope)
+        if target is None or target not in self.here or len(physical) == len(scope):
             raise Violation("an id")
-        self.verified = True
-        return physical[len(self.last.id_front) :]
+        self.last, self.verified = target, True
+        if self.waiting:
+            self.unnamed[-1], self.waiting = target, False
+        return id
+
+    def found(self, target: Target) -> None:
+        """The answer is a document of this target, found by its scoped id."""
+        self.last, self.here, self.verified = target, [target], True
+
+    def field(self, physical: str) -> str:
+        """The path that a client knows, of the document that was last seen or, beside none, of any target."""
+        if self.last is not None:
+            return self.last.naming.logical(physical)
+        return next((name for t in self.targets if (name := t.naming.logical(physical)) != physical), physical)
+
+    def _mark(self) -> bytes:
+        self.waiting = True
+        self.unnamed.append(None)
+        return b'"\x00%d"' % (len(self.unnamed) - 1)
+
+    def named(self, body: bytes) -> bytes:
+        """The body with names for the marks. What no id followed is about the whole physical index: any name in it will do."""
+        if not self.unnamed:
+            return body
+        return MARK.sub(lambda found: self._name_at(int(found[1])), body)
+
+    def _name_at(self, place: int) -> bytes:
+        target = self.unnamed[place]
+        shared = next(targets for targets in self.indices.values() if len(targets) > 1)
+        return orjson.dumps((target or shared[0]).name)
 
     def text(self, text: str) -> str:
         """Text that may quote what was sent."""
-        for physical, target in self.targets.items():
-            text = text.replace(physical, target.name).replace(target.id_front, "").replace(target.scope, "")
-            for path, name in target.renamed.items():
-                text = text.replace(f"[{name}]", f"[{path}]")
+        for target in self.targets:
+            text = text.replace(target.physical, target.name).replace(target.id_front, "").replace(target.scope, "")
+            text = target.naming.text(text)
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
         return text
@@ -101,14 +141,14 @@ def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     if state is None:
         raise Failed("the node sent an answer where none was expected", status=502)
     reader.error = failed
-    bindings = shared_answer(keep_tags=not plan.typed, renames=reader.renames)
+    bindings = answer_bindings(reader.targets, keep_tags=not plan.typed)
     run = core.Pass(grammar, state, bindings, reader, max_depth=1000)
     out = run.feed(answer.body, True)
     if run.status is core.Status.VIOLATION:
         raise Violation("a name in the answer")
     if run.status is not core.Status.OK:
         raise Failed("the node's answer could not be understood", status=502)
-    return out
+    return reader.named(out)
 
 
 WRAPPED = "[bool] failed to parse field [must]"

@@ -1,4 +1,4 @@
-"""Request bodies and parameters for indices in ``shared``: what the core stops at, answered.
+"""Request bodies and parameters for indices in pools: what the core stops at, answered.
 
 Two passes. The core's is strict, puts the filter at every query root, and renames fields; names of indices and ids it leaves,
 because what they become depends on what stands beside them (``{"index", "id"}`` of a lookup). Where it met one, the body is
@@ -19,7 +19,7 @@ from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
 from esproxy.request import Plan
 from esproxy.tenancy.fieldnames import FieldNames
-from esproxy.tenancy.target import UNFILTERED, Target, shared_request
+from esproxy.tenancy.target import Target
 
 NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
 SCOPED = (b"_id", b"_index", b"_routing")
@@ -143,10 +143,6 @@ def walk(
     if run.status is not core.Status.OK:
         raise bodies.refusal(plan, run, body)
     return out, run
-
-
-def search_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
-    return shared_request(targets) if filtered else UNFILTERED
 
 
 DICTIONARY = ("terms", "significant_terms", "significant_text", "multi_terms", "rare_terms")

@@ -1,15 +1,17 @@
-"""One logical index in a pool, as requests use it, and what the layout ``shared`` does at each kind.
+"""One logical index in a pool, as requests use it, and what the core does at each kind for requests over some of them.
 
 The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its
 ``_id``. Both are metadata that no document, update or script can change, so isolation rests on them alone: a term on ``_routing``
 filters every query root, and every id that comes back is checked for its scope before the scope is taken off.
 
-Two targets of a request never lie in one physical index: a pool's name holds the logical name, which a tenant has once.
+What its fields are called and how its documents are stored is the layout's: ``Target.naming``. Two targets of a request may lie
+in one physical index (``per-tenant``), so a target is known by its scope, not by its physical index.
 """
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
@@ -18,9 +20,9 @@ from esproxy import core
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Entry, Index
-from esproxy.catalogue.renaming import Renames
 from esproxy.core import Action
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
+from esproxy.tenancy.naming import Naming, naming_of
 
 ID_END = ":"
 FIELDS = (Kind.FIELD, Kind.SOURCE)
@@ -51,16 +53,18 @@ class Target:
         return self.entry.physical
 
     @cached_property
-    def renamed(self) -> dict[str, str]:
-        """Logical path → physical, for the fields that have a physical name of their own."""
-        return {path: field.physical for path, field in self.index.fields.items() if field.physical != path}
+    def naming(self) -> Naming:
+        return naming_of(self.entry.layout, self.index)
 
-    @cached_property
-    def renames(self) -> Renames | None:
-        """How its documents are stored, None when as they are. What an index ignores must not meet the field of another."""
-        declared = [self.index.mapping, *(field.type for field in self.index.fields.values())]
-        ignores = any(str(definition.get("dynamic", "true")).lower() in ("false", "none") for definition in declared)
-        return Renames.of(self.index.fields, ignores)
+
+def physical_expression(targets: Sequence[Target]) -> str:
+    """The physical indices of these targets, each once; empty without targets."""
+    return ",".join(dict.fromkeys(target.physical for target in targets))
+
+
+def scopes(targets: Sequence[Target]) -> str:
+    """The routing of a request over these targets."""
+    return ",".join(target.scope for target in targets)
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:
@@ -79,22 +83,34 @@ def _one_filter(target: Target) -> dict[str, Any]:
     return {"bool": {"filter": [term, either]}}
 
 
-def shared_request(targets: list[Target]) -> core.Bindings:
-    """Requests over these targets: every name is a stop; every query root gets the filter."""
-    term = orjson.dumps(filter_of(targets))
-    wrap = Action(Op.WRAP, b'{"bool":{"filter":[' + term + b'],"must":[', b"]}}", b'{"constant_score":{"filter":' + term + b"}}")
-    return core.Bindings({**STOPS, Kind.QUERY: wrap})
+def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
+    """Requests over these targets. ``filtered``: every query root gets their filter; else it is no search: documents, mappings, a
+    query over one document of known scope."""
+    actions = dict(STOPS)
+    if len(targets) == 1:
+        actions |= targets[0].naming.request
+    if filtered:
+        term = orjson.dumps(filter_of(targets))
+        front, alone = b'{"bool":{"filter":[' + term + b'],"must":[', b'{"constant_score":{"filter":' + term + b"}}"
+        actions[Kind.QUERY] = Action(Op.WRAP, front, b"]}}", alone)
+    return core.Bindings(actions)
 
 
-@cache
-def shared_answer(*, keep_tags: bool, renames: bool) -> core.Bindings:
-    """Answers from pools. ``renames``: some field has a physical name of its own, so names of fields are stops too."""
-    stops = (*ANSWER_STOPS, Kind.FIELD) if renames else ANSWER_STOPS
-    actions = {**dict.fromkeys(stops, Action(Op.STOP)), Kind.ROUTING: Action(Op.DROP)}
+def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindings:
+    """Answers from pools. Where some field has a physical name of its own, names of fields are dealt with too."""
+    naming = targets[0].naming if len(targets) == 1 else None
+    if naming is not None:
+        return _answer(keep_tags, tuple(naming.answer.items()))
+    renames = any(target.naming.any for target in targets)
+    return _answer(keep_tags, ((Kind.FIELD, Action(Op.STOP)),) if renames else ())
+
+
+@lru_cache(maxsize=10_000)
+def _answer(keep_tags: bool, own: tuple[tuple[Kind, Action], ...]) -> core.Bindings:
+    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.DROP), **dict(own)}
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)
     return core.Bindings(actions)
 
 
-# For what is no search: documents, mappings, and queries over one document of known scope.
-UNFILTERED = core.Bindings(STOPS)
+UNFILTERED = core.Bindings(STOPS)  # for what is about no target in particular: strictness, names read from the parsed text

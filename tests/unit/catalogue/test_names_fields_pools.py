@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from esproxy.catalogue import fields, names, pools
 from esproxy.catalogue.context import Caps
 from esproxy.catalogue.documents import Field, Generation, Pool
+from esproxy.catalogue.objects import object_mapping
 from esproxy.catalogue.pools import Plan
 from esproxy.errors import Refusal
 
@@ -109,7 +110,7 @@ def test_root_parameters_are_the_physical_index_of_a_pool_of_one():
     assert pools.body(pool, "per-tenant", Caps())["mappings"] == {
         "date_detection": False, "dynamic": "strict", "_routing": {"required": True}
     }
-    assert pools.object_mapping(plan.mapping, 7) == {"n7": {"type": "object", "dynamic": False, "properties": {"a": LONG}}}
+    assert object_mapping(plan.mapping, 7) == {"n7": {"type": "object", "dynamic": False, "properties": {"a": LONG}}}
 
 
 def test_generation_is_never_used_twice():

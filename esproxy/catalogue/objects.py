@@ -1,0 +1,148 @@
+"""A logical index's mapping as the object that it is in ``per-tenant``, and back.
+
+The object ``n17`` has the index's properties and what an object can have of its root: ``dynamic``, ``enabled``, ``subobjects``.
+Definitions that speak of other fields (``copy_to``, an alias's ``path``, scripts) speak of them by their physical paths.
+Other root parameters are those of the whole physical index, which is a pool of one then; where they name fields, likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from esproxy.catalogue import names
+from esproxy.errors import Refusal
+from esproxy.languages import LanguageError, painless
+
+OBJECTS = ("enabled", "subobjects")  # root parameters that an object has as well
+PATTERNS = ("path_match", "path_unmatch")
+Rename = Callable[[str], str]
+
+
+def object_mapping(mapping: dict[str, Any], number: int) -> dict[str, Any]:
+    """The properties that a pool gets with a new entry: its object, whose ``dynamic`` is the index's own. Raises Refusal."""
+    name = names.object_name(number)
+    definition: dict[str, Any] = {"type": "object", "dynamic": mapping.get("dynamic", True)}
+    definition |= {key: mapping[key] for key in OBJECTS if key in mapping}
+    definition["properties"] = physical_properties(mapping.get("properties", {}), number)
+    return {name: definition}
+
+
+def physical_properties(properties: dict[str, Any], number: int) -> dict[str, Any]:
+    prefix = names.object_name(number) + "."
+    return _properties(properties, lambda path: prefix + path, lambda script: _script(script, number))
+
+
+def physical_root(mapping: dict[str, Any], number: int) -> dict[str, Any]:
+    """Root parameters of the physical index, with the fields that they name."""
+    prefix = names.object_name(number) + "."
+    return _root(mapping, lambda path: prefix + path, lambda script: _script(script, number))
+
+
+def logical_object(declared: dict[str, Any], physical: dict[str, Any], number: int) -> dict[str, Any]:
+    """The mapping that a client sees, of a node's answer about the physical one: with the fields that the node has added."""
+    name = names.object_name(number)
+    prefix = name + "."
+
+    def bare(path: str) -> str:
+        return path.removeprefix(prefix)
+
+    def unscripted(script: Any) -> Any:
+        return _map_source(script, lambda source: source.replace(prefix, "").replace(f"['{name}']", ""))
+
+    own = physical.get("properties", {}).get(name, {})
+    shown = {key: own[key] for key in ("dynamic", *OBJECTS) if key in own and (key in declared or own[key] != "true")}
+    root = {
+        key: value
+        for key, value in physical.items()
+        if key not in ("dynamic", "properties", "_routing") and (key != "runtime" or _ours(value, prefix))
+    }
+    if "runtime" in root:
+        root["runtime"] = {key: value for key, value in root["runtime"].items() if key.startswith(prefix)}
+    shown |= {key: value for key, value in declared.items() if key in ("_meta", "_routing")} | _root(root, bare, unscripted)
+    properties = _properties(own.get("properties", {}), bare, unscripted)
+    return {**shown, "properties": properties} if properties else shown
+
+
+def _ours(runtime: dict[str, Any], prefix: str) -> bool:
+    return any(key.startswith(prefix) for key in runtime)
+
+
+def _root(mapping: dict[str, Any], rename: Rename, script: Callable[[Any], Any]) -> dict[str, Any]:
+    out = dict(mapping)
+    if isinstance(out.get("dynamic_templates"), list):
+        out["dynamic_templates"] = [
+            {key: _template(value, rename, script) for key, value in one.items()} for one in out["dynamic_templates"]
+        ]
+    for kind in ("runtime", "derived"):
+        if isinstance(out.get(kind), dict):
+            out[kind] = {rename(key): _definition(value, rename, script) for key, value in out[kind].items()}
+    if isinstance(out.get("_source"), dict):
+        out["_source"] = {
+            key: _paths(value, rename) if key in ("includes", "excludes") else value for key, value in out["_source"].items()
+        }
+    return out
+
+
+def _template(template: Any, rename: Rename, script: Callable[[Any], Any]) -> Any:
+    if not isinstance(template, dict):
+        return template
+    out = {key: _paths(value, rename) if key in PATTERNS else value for key, value in template.items()}
+    for kind in ("mapping", "runtime"):
+        if isinstance(out.get(kind), dict):
+            out[kind] = _definition(out[kind], rename, script)
+    return out
+
+
+def _properties(properties: dict[str, Any], rename: Rename, script: Callable[[Any], Any]) -> dict[str, Any]:
+    return {name: _definition(definition, rename, script) for name, definition in properties.items()}
+
+
+def _definition(definition: Any, rename: Rename, script: Callable[[Any], Any]) -> Any:
+    if not isinstance(definition, dict):
+        return definition
+    out = dict(definition)
+    if "copy_to" in out:
+        out["copy_to"] = _paths(out["copy_to"], rename)
+    if out.get("type") == "alias" and isinstance(out.get("path"), str):
+        out["path"] = rename(out["path"])
+    if out.get("type") == "completion":
+        out["contexts"] = [
+            {**context, "path": rename(context["path"])} if isinstance(context, dict) and "path" in context else context
+            for context in out.get("contexts", [])
+        ]
+        if not out["contexts"]:
+            del out["contexts"]
+    if "script" in out:
+        out["script"] = script(out["script"])
+    if isinstance(out.get("properties"), dict):
+        out["properties"] = _properties(out["properties"], rename, script)
+    return out
+
+
+def _paths(value: Any, rename: Rename) -> Any:
+    if isinstance(value, str):
+        return rename(value)
+    return [rename(item) if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
+
+
+def _script(script: Any, number: int) -> Any:
+    name = names.object_name(number)
+
+    def rewritten(source: str) -> str:
+        try:
+            if any(ref.kind is not painless.Ref.SOURCE for ref in painless.scan(source).computed):
+                raise Refusal("a script that computes names of fields is not available in a mapping of an index in a pool")
+            return painless.rewrite(source, lambda path: f"{name}.{path}", source_root=name)
+        except LanguageError as error:
+            raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+
+    return _map_source(script, rewritten)
+
+
+def _map_source(script: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(script, str):
+        return change(script)
+    if isinstance(script, dict) and isinstance(script.get("source"), str):
+        return {**script, "source": change(script["source"])}
+    return script

@@ -1,0 +1,200 @@
+"""How a pool calls the fields of one logical index and holds its documents: all in which the two pooled layouts differ.
+
+``Shared``: a path keeps its name unless its pool already had that name with another type (``esproxy.catalogue.fields``), so
+there is something to do only for targets with such fields; documents are stored as they are, but for those names.
+
+``Nested`` (the layout ``per-tenant``): everything is in an object named by the index's number, ``n17``. The core puts ``n17.`` in
+front of plain names and the object around documents by itself; here is the rest: patterns, texts, mappings, and what comes back.
+
+Names are handed in without ``^boost`` or ``:order``, and never those of meta fields.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any, Protocol
+
+from esproxy.api.kinds import Kind, Op
+from esproxy.catalogue import names
+from esproxy.catalogue.documents import Index
+from esproxy.catalogue.fields import flatten, nest
+from esproxy.catalogue.objects import logical_object
+from esproxy.catalogue.renaming import Renames, as_written, logical_path
+from esproxy.core import Action
+from esproxy.errors import Refusal
+from esproxy.tenancy.expressions import matching
+
+SPACE = b" \t\r\n"
+
+
+class Naming(Protocol):
+    """What a layout does to names of fields and to documents of one index."""
+
+    request: dict[Kind, Action]  # what the core does at a kind by itself, for a request over this index alone
+
+    @property
+    def any(self) -> bool:
+        """Has some field another name in the pool?"""
+
+    @property
+    def inferred(self) -> bool:
+        """Are the fields that documents bring the proxy's to add, not the node's?"""
+
+    @property
+    def own_terms(self) -> bool:
+        """Has no document of another index terms in this one's fields?"""
+
+    @property
+    def root(self) -> str | None:
+        """The object that a document is in."""
+
+    @property
+    def every(self) -> str:
+        """The pattern for all of the index's fields."""
+
+    @property
+    def answer(self) -> dict[Kind, Action]:
+        """What the core does at a kind by itself, for an answer about this index alone."""
+
+    def field(self, name: str) -> str:
+        """The physical path or pattern. Raises Refusal."""
+
+    def logical(self, physical: str) -> str:
+        """The client's name of a path in an answer."""
+
+    def document(self, raw: bytes) -> bytes:
+        """A document as it is stored."""
+
+    def source(self, raw: bytes) -> bytes:
+        """A stored document, or the part of it that a node gives, as the client wrote it."""
+
+    def text(self, text: str) -> str:
+        """A node's words, which may quote names of fields."""
+
+    def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
+        """The index's mapping, of a node's answer about the physical one."""
+
+
+def naming_of(layout: str, index: Index) -> Naming:
+    return Nested(index) if layout == "per-tenant" else Shared(index)
+
+
+class Shared:
+    inferred = True
+    root = None
+    every = "*"
+
+    def __init__(self, index: Index) -> None:
+        self.request: dict[Kind, Action] = {}
+        self.index = index
+        self.own_terms = index.reason is not None
+
+    @cached_property
+    def any(self) -> bool:
+        return bool(self.renamed)
+
+    @cached_property
+    def answer(self) -> dict[Kind, Action]:
+        return {Kind.FIELD: Action(Op.STOP)} if self.any else {}
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Logical path → physical, for the fields that have a physical name of their own."""
+        return {path: field.physical for path, field in self.index.fields.items() if field.physical != path}
+
+    @cached_property
+    def renames(self) -> Renames | None:
+        """How its documents are stored, None when as they are. What an index ignores must not meet the field of another."""
+        declared = [self.index.mapping, *(field.type for field in self.index.fields.values())]
+        ignores = any(str(definition.get("dynamic", "true")).lower() in ("false", "none") for definition in declared)
+        return Renames.of(self.index.fields, ignores)
+
+    def field(self, name: str) -> str:
+        exact = self.renamed.get(name)
+        if exact is not None:
+            return exact
+        if "*" in name and not name.endswith("*"):
+            if any(path in self.renamed for path in matching(name, list(self.index.fields))):
+                raise Refusal(f"the pattern [{name}] is not available for an index with renamed fields")
+            return name
+        parent = name
+        while "." in parent:  # a multi-field, or a field below one that is renamed
+            parent = parent.rpartition(".")[0]
+            if parent in self.renamed:
+                return self.renamed[parent] + name[len(parent) :]
+        return name
+
+    def logical(self, physical: str) -> str:
+        return logical_path(physical)
+
+    def document(self, raw: bytes) -> bytes:
+        return raw if self.renames is None else self.renames.physical_document(raw)
+
+    def source(self, raw: bytes) -> bytes:
+        return as_written(raw, self.index.fields)
+
+    def text(self, text: str) -> str:
+        for path, name in self.renamed.items():
+            text = text.replace(f"[{name}]", f"[{path}]")
+        return text
+
+    def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
+        """The index's part of a physical mapping, as the node writes it, with the root parameters that the client declared."""
+        there = flatten(physical.get("properties", {}))
+        fields = self.index.fields
+        own = {path: there[field.physical] for path, field in fields.items() if field.physical in there}
+        bare = {path: {k: v for k, v in d.items() if (k, v) != ("type", "object") or "." not in path} for path, d in own.items()}
+        for path, field in fields.items():
+            if path in bare and "dynamic" in field.type:
+                bare[path]["dynamic"] = str(field.type["dynamic"]).lower()  # which the node was not told
+        for path, definition in bare.items():
+            if definition.get("type") == "object":
+                bare[path] = {k: v for k, v in definition.items() if k != "type"}
+        root: dict[str, Any] = {}
+        for key, value in self.index.mapping.items():
+            if key != "properties":
+                root[key] = (str(value).lower() if isinstance(value, bool) else value) if key == "dynamic" else value
+        properties = nest(bare)
+        return {**root, "properties": properties} if properties else root
+
+
+class Nested:
+    any = True
+    inferred = False
+    own_terms = True
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.root = names.object_name(index.n)
+        self.prefix = self.root + "."
+        self.every = self.prefix + "*"
+        prefix, self.front = self.prefix.encode(), b'{"%b":' % self.root.encode()
+        self.request = {
+            Kind.FIELD: Action(Op.PREFIX, prefix),
+            Kind.SOURCE: Action(Op.PREFIX, prefix),
+            Kind.DOC: Action(Op.WRAP, self.front, b"}"),
+        }
+        self.answer = {Kind.FIELD: Action(Op.STRIP, prefix)}
+
+    def field(self, name: str) -> str:
+        return self.prefix + name
+
+    def logical(self, physical: str) -> str:
+        return physical.removeprefix(self.prefix)
+
+    def document(self, raw: bytes) -> bytes:
+        return self.front + raw + b"}"
+
+    def source(self, raw: bytes) -> bytes:
+        """What is not in the object is a part that a node took out: an inner hit's, or nothing at all."""
+        if raw.startswith(self.front):
+            return raw[len(self.front) : -1]
+        found = re.match(rb'\{\s*"%b"\s*:\s*' % self.root.encode(), raw)  # as ``pretty`` writes it
+        return raw if found is None else raw[found.end() : -1].rstrip(SPACE)
+
+    def text(self, text: str) -> str:
+        return text.replace(self.prefix, "").replace(f"[{self.root}]", "[_doc]")
+
+    def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
+        return logical_object(self.index.mapping, physical, self.index.n)
