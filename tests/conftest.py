@@ -1,6 +1,7 @@
 """Which engines the tests run on.
 
     pytest --engine es9 --engine os3        or ESPROXY_TEST_ENGINES=es9,os3
+    pytest --placement shared               where the tenants of the oracle have their indices, see tests/oracle/placements.py
     ESPROXY_TEST_UPSTREAM_OS3=http://…      a node that runs already, instead of an embedded one
 
 By default the newest OpenSearch and the newest Elasticsearch; where no JDK is found for one of them, the next older one that
@@ -17,6 +18,7 @@ from hypothesis import settings
 
 from esproxy.embedded import ENGINES
 from tests.engines import CHOICE, choose, client_major, engines_in, upstream_of
+from tests.oracle.placements import DEFAULT, PLACEMENTS
 
 # No time limits, and a failure prints what reproduces it. `--hypothesis-profile` picks another: fuzz for the long run.
 settings.register_profile("esproxy", deadline=None, print_blob=True)
@@ -28,6 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine", action="append", choices=list(ENGINES),
         help="run integration tests on this engine, may be given again (default: the newest of each family that runs here)",
+    )
+    parser.addoption(
+        "--placement", action="append", choices=PLACEMENTS,
+        help=f"run the oracle and what stands on it with indices placed so, may be given again (default: {' '.join(DEFAULT)})",
     )
 
 

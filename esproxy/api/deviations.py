@@ -7,22 +7,25 @@ impossible. At most 5 rows for `dedicated`, 15 for `per-tenant`, 25 for `shared`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 LIMITS = {"dedicated": 5, "per-tenant": 15, "shared": 25}
+EVERY = tuple(LIMITS)
+POOLS = ("per-tenant", "shared")
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """One row. The first seven columns are for readers, the rest for the oracle.
 
-    ``refused``: the status with which the proxy answers where the node may do something else. ``masks``: paths in
+    ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers where the node may do something else. ``masks``: paths in
     ``status|headers|body/…`` of an answer, each with the regular expression of the text that may differ there (empty:
     the whole value; ``unordered:KEY``: the order of a list whose items are told apart by KEY). ``everywhere``: holds in
     every call; else only in calls of scenarios that name the row.
     """
 
-    layout: str
+    layouts: tuple[str, ...]
     name: str
     construct: str
     differs: str
@@ -36,7 +39,7 @@ class Deviation:
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
-        layout="dedicated",
+        layouts=EVERY,
         name="name-length",
         construct="names of indices and aliases",
         differs="a name may be as long as 255 bytes less the tenant's name and the separator",
@@ -46,7 +49,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         refused="400",
     ),
     Deviation(
-        layout="dedicated",
+        layouts=EVERY,
         name="error-position",
         construct="errors about a body that names an index",
         differs="line and column stand where the fault is in the body that the cluster got",
@@ -61,7 +64,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         everywhere=True,
     ),
     Deviation(
-        layout="dedicated",
+        layouts=EVERY,
         name="strict-body",
         construct="bodies that can name an index: everything but documents",
         differs="JSON outside RFC 8259 and keys that no definition knows are refused in words of the proxy's own",
@@ -71,7 +74,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         refused="400",
     ),
     Deviation(
-        layout="dedicated",
+        layouts=EVERY,
         name="random-score",
         construct="random_score",
         differs="the scores that a seed makes, and the order they give",
@@ -81,7 +84,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         masks=(("body/hits/max_score", ""), ("body/hits/hits/*/_score", ""), ("body/hits/hits", "unordered:_id")),
     ),
     Deviation(
-        layout="dedicated",
+        layouts=EVERY,
         name="outside",
         construct="what reaches outside the tenant: remote clusters in index expressions (`a:b`), fields of type `percolator`",
         differs="every remote name is not found, patterns included; the field type is refused",
@@ -106,15 +109,18 @@ def page() -> str:
         "What a tenant sees differently from a cluster of its own. Whatever is not in this list is equal, or a defect: the",
         "tests compare every answer with a bare node's and except only these rows.",
     ]
-    for layout, limit in LIMITS.items():
-        rows = [row for row in DEVIATIONS if row.layout == layout]
-        lines += ["", f"## `{layout}`: {len(rows)} of at most {limit}", ""]
-        if not rows:
-            lines.append("None yet.")
-            continue
-        lines += ["| construct | what differs | reason | way out | still compared |", "|---|---|---|---|---|"]
-        lines += [f"| {row.construct} | {row.differs} | {row.reason} | {row.way_out} | {row.still} |" for row in rows]
+    counts = [f"{sum(layout in row.layouts for row in DEVIATIONS)} of at most {limit} in `{layout}`" for layout, limit in LIMITS.items()]
+    lines += ["", f"There are {', '.join(counts)}.", ""]
+    lines += ["| layouts | construct | what differs | reason | way out | still compared |", "|---|---|---|---|---|---|"]
+    for row in DEVIATIONS:
+        where = "all" if row.layouts == EVERY else ", ".join(f"`{layout}`" for layout in row.layouts)
+        lines.append(f"| {where} | {row.construct} | {row.differs} | {row.reason} | {row.way_out} | {row.still} |")
     return "\n".join(lines) + "\n"
+
+
+def rows_of(layouts: Iterable[str]) -> list[Deviation]:
+    """The rows that hold where indices lie in these layouts."""
+    return [row for row in DEVIATIONS if not set(row.layouts).isdisjoint(layouts)]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Real nodes for the integration tests: one per engine and session, at most one at a time.
 
-``engine_name`` parametrises a test over the session's engines (see tests/conftest.py). The node is shared: a test uses names
-of its own and removes what it makes.
+``engine_name`` parametrises a test over the session's engines (see tests/conftest.py), ``placement`` over where indices lie (see
+tests/oracle/placements.py). The node is shared: a test uses names of its own and removes what it makes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
 from tests.engines import CHOICE, progress_on_terminal, upstream_of
 from tests.integration.proxy import all_scenarios, cluster, direct_runs, proxies  # noqa: F401  fixtures
+from tests.oracle.placements import DEFAULT
 
 _HERE = Path(__file__).parent
 
@@ -25,6 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.integration)
     items.sort(key=lambda item: item.path.is_relative_to(_HERE))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "placement" in metafunc.fixturenames:
+        metafunc.parametrize("placement", metafunc.config.getoption("--placement") or DEFAULT, scope="session")
 
 
 @pytest.fixture(scope="session")

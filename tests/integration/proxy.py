@@ -1,19 +1,19 @@
 """The proxy in front of a test session's node: a process of its own, and the runs of the oracle that share it.
 
-``proxies`` starts `esproxy serve` for a layout and a transport, once per session. ``direct_runs`` are the scenarios played on
-the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in front.
+``proxies`` starts `esproxy serve` for a placement and a transport, once while it lasts. ``direct_runs`` are the scenarios played on
+the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in front, one
+after another for each placement (``placement``, see tests/oracle/placements.py).
 """
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,8 @@ import pytest
 
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
-from tests.oracle.neighbours import EVERYTHING, OTHERS, SOME, TENANT, Decoys, Neighbour, Neighbours, clear
+from tests.oracle.neighbours import ALIKE, EVERYTHING, OTHERS, SOME, TENANT, Decoys, Neighbour, Neighbours, clear, creations
+from tests.oracle.placements import config
 from tests.oracle.run import Run, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
 
@@ -35,10 +36,7 @@ port = {port}
 admin_port = 0
 [clusters.main]
 nodes = ["{node}"]
-[placement]
-layout = "{layout}"
-cluster = "main"
-[identity]
+{placement}[identity]
 header = "x-tenant"
 [tenants]
 ids = [{tenants}]
@@ -55,9 +53,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def config_text(node: str, port: int, layout: str = "dedicated", transport: str = "engine") -> str:
+def config_text(node: str, port: int, placement: str = "dedicated", transport: str = "engine") -> str:
     tenants = ", ".join(f'"{tenant}"' for tenant in TENANTS)
-    return CONFIG.format(node=node, port=port, layout=layout, transport=transport, tenants=tenants, key="k" * 48)
+    return CONFIG.format(node=node, port=port, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48)
 
 
 @dataclass(slots=True)
@@ -81,10 +79,10 @@ class Served:
             raise
 
 
-def serve(node: str, folder: Path, layout: str, transport: str) -> Served:
+def serve(node: str, folder: Path, placement: str, transport: str) -> Served:
     port = free_port()
     config, log = folder / "esproxy.toml", folder / "esproxy.log"
-    config.write_text(config_text(node, port, layout, transport))
+    config.write_text(config_text(node, port, placement, transport))
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config), "--workers", "1"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPROXY_")}
     with log.open("wb") as out:
@@ -106,36 +104,45 @@ def serve(node: str, folder: Path, layout: str, transport: str) -> Served:
     raise RuntimeError(f"the proxy did not start: {log.read_text()}")
 
 
+@dataclass(slots=True)
+class Proxies:
+    """The proxies that run in front of the node, by placement and transport."""
+
+    node: str
+    folders: pytest.TempPathFactory
+    running: dict[tuple[str, str], Served] = field(default_factory=dict)
+
+    def get(self, placement: str, transport: str = "engine") -> Served:
+        """A running proxy, the same one for the same arguments."""
+        key = (placement, transport)
+        if key not in self.running:
+            self.running[key] = serve(self.node, self.folders.mktemp("proxy"), placement, transport)
+        return self.running[key]
+
+    def stop(self) -> None:
+        while self.running:
+            self.running.popitem()[1].stop()
+
+
 @pytest.fixture(scope="session")
-def proxies(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Served]]:
-    """proxies(layout, transport): a running proxy, the same one for the same arguments."""
-    running: dict[tuple[str, str], Served] = {}
-
-    def get(layout: str = "dedicated", transport: str = "engine") -> Served:
-        key = (layout, transport)
-        if key not in running:
-            running[key] = serve(node_url, tmp_path_factory.mktemp("proxy"), layout, transport)
-        return running[key]
-
-    yield get
-    for served in running.values():
-        served.stop()
+def proxies(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
+    running = Proxies(node_url, tmp_path_factory)
+    yield running
+    running.stop()
 
 
 @dataclass(slots=True)
 class Direct:
-    """The bare node's answers, and the index names that the scenarios left there."""
+    """The bare node's answers."""
 
     engine: Engine
     runs: dict[str, Run]
-    names: set[str]
 
 
 @pytest.fixture(scope="session")
 def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
     """All scenarios that this session's tests need, played on the bare node."""
     runs: dict[str, Run] = {}
-    names: set[str] = set()
     with closing(WireClient(node_url)) as node:
         left = foreign_indices(node)
         if left:
@@ -144,9 +151,8 @@ def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
         for scenario in wanted(request.session.items):
             if scenario.runs_on(engine):
                 runs[scenario.name] = play(scenario, node, engine)
-                names |= {name for name in foreign_indices(node) if re.fullmatch(r"[a-z0-9-]{1,40}", name)}
                 clear(node)
-    return Direct(engine, runs, names)
+    return Direct(engine, runs)
 
 
 def wanted(items: list[pytest.Item]) -> list[Scenario]:
@@ -180,7 +186,7 @@ class SharedCluster:
     direct: Direct
     served: Served
     neighbours: Neighbours
-    layout: str
+    placement: str
     before: str
     leaks: list[Leak] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
@@ -197,7 +203,7 @@ class SharedCluster:
 
             with closing(client):
                 try:
-                    self.runs[name] = play(SCENARIOS[name], client, self.direct.engine, self.layout, watch)
+                    self.runs[name] = play(SCENARIOS[name], client, self.direct.engine, watch=watch)
                 finally:
                     own_clear(client)
         return self.runs[name]
@@ -210,25 +216,29 @@ def own_clear(client: WireClient) -> None:
         raise RuntimeError(f"cannot delete the tenant's indices: {raw.status} {raw.body[:300]!r}")
 
 
-def settle(node: WireClient, proxy: Callable[[str], WireClient], names: set[str]) -> Neighbours:
-    """Other tenants with indices of these names, loaded through the proxy."""
+def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], hidden: bool) -> Neighbours:
+    """Other tenants with indices of the scenarios' names, loaded through the proxy; what each gets: see ``neighbours.py``."""
+    made = creations(runs)
     neighbours = [Neighbour(tenant) for tenant in OTHERS]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
-            neighbour.load(client, sorted(names if neighbour.tenant == EVERYTHING else names & SOME))
+            names = made if neighbour.tenant == EVERYTHING else SOME
+            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, hidden)
     decoys = Decoys()
-    decoys.load(node, sorted(names & SOME))
+    decoys.load(node, sorted(SOME))
     return Neighbours(node, [*neighbours, decoys])
 
 
 @pytest.fixture(scope="session")
-def cluster(node_url: str, direct_runs: Direct, proxies: Callable[[str, str], Served]) -> Iterator[SharedCluster]:
+def cluster(node_url: str, placement: str, direct_runs: Direct, proxies: Proxies) -> Iterator[SharedCluster]:
     node = WireClient(node_url)
-    served = proxies("dedicated", "engine")
+    served = proxies.get(placement)
     try:
-        neighbours = settle(node, served.client, direct_runs.names | SOME)
-        yield SharedCluster(direct_runs, served, neighbours, "dedicated", neighbours.state())
+        hidden = placement == "dedicated"  # pools do not take the setting yet
+        neighbours = settle(node, served.client, direct_runs.runs.values(), hidden)
+        yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state())
     finally:
+        proxies.stop()  # before the node is emptied: a proxy follows its catalogue
         Decoys.remove(node)
         clear(node)
         node.close()

@@ -40,13 +40,13 @@ class Laboratory:
             seen.update(f"{call}: {who}" for who in self.cluster.neighbours.leaks(raw))
 
         try:
-            run = play(SCENARIOS[name], client, self.cluster.direct.engine, self.cluster.layout, watch)
+            run = play(SCENARIOS[name], client, self.cluster.direct.engine, watch=watch)
         except (Unplayable, ValueError, ConnectionError) as broken:
             return {*seen, f"broke off: {type(broken).__name__}"}
         finally:
             with closing(self.cluster.served.client()) as sane:
                 own_clear(sane)
-        return seen | {f"{one.call} {one.path}" for one in compare_runs(self.cluster.direct.runs[name], run, self.cluster.layout)}
+        return seen | {f"{one.call} {one.path}" for one in compare_runs(self.cluster.direct.runs[name], run, self.cluster.placement)}
 
     def unmutated(self, name: str) -> set[str]:
         if name not in self.known:
@@ -78,7 +78,7 @@ SAFE = [
 def laboratory(cluster: SharedCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     config = tmp_path_factory.mktemp("mutants") / "esproxy.toml"
     node = f"http://{cluster.neighbours.node.host}"  # type: ignore[attr-defined]
-    config.write_text(config_text(node, 8080))
+    config.write_text(config_text(node, 8080, cluster.placement))
     yield Laboratory(cluster, config)
     # What mutants have made and spoiled without a prefix is nobody's: away with it, and the decoys anew.
     node_client = cluster.neighbours.node
@@ -88,7 +88,7 @@ def laboratory(cluster: SharedCluster, tmp_path_factory: pytest.TempPathFactory)
             node_client.send("DELETE", f"/{name}", {}, None)
     for one in cluster.neighbours.all:
         if isinstance(one, Decoys):
-            one.load(node_client, sorted(SOME & (cluster.direct.names | SOME)))
+            one.load(node_client, sorted(SOME))
 
 
 @pytest.mark.parametrize("mutant", mutants(), ids=str)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from esproxy.api.deviations import DEVIATIONS, Deviation
+from esproxy.api.deviations import Deviation, rows_of
 from tests.oracle.normalise import matches, normalise
+from tests.oracle.placements import layouts_in
 from tests.oracle.run import Played, Run
 
 MISSING = "<missing>"
@@ -16,9 +17,10 @@ MISSING = "<missing>"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``direct`` is what the bare node says, ``proxied`` what the tenant sees."""
+    """``direct`` is what the bare node says, ``proxied`` what the tenant sees. ``place``: which call of the scenario."""
 
     scenario: str
+    place: int
     call: str
     path: str
     direct: Any
@@ -33,22 +35,22 @@ def _short(value: Any) -> str:
     return text if len(text) < 600 else text[:600] + "…"
 
 
-def compare_runs(direct: Run, proxied: Run, layout: str) -> list[Difference]:
+def compare_runs(direct: Run, proxied: Run, placement: str) -> list[Difference]:
     """All differences of a scenario. Both runs have played the same calls."""
     found: list[Difference] = []
-    rows = [row for row in DEVIATIONS if row.layout == layout]
-    for ours, theirs in zip(direct.played, proxied.played, strict=True):
-        found += compare(direct.scenario.name, ours, theirs, rows)
+    rows = rows_of(layouts_in(placement))
+    for place, (ours, theirs) in enumerate(zip(direct.played, proxied.played, strict=True)):
+        found += compare((direct.scenario.name, place), ours, theirs, rows)
     return found
 
 
-def compare(scenario: str, direct: Played, proxied: Played, rows: list[Deviation]) -> list[Difference]:
+def compare(where: tuple[str, int], direct: Played, proxied: Played, rows: list[Deviation]) -> list[Difference]:
     call = str(direct.call)
     everywhere = [row for row in rows if row.everywhere]
     if direct.call.differs is not None:
         named = [row for row in rows if row.name == direct.call.differs]
         if named and named[0].refused:
-            return _refused(scenario, call, proxied, named[0])
+            return _refused(where, call, proxied, named[0])
         everywhere += named
     left, right = normalise(direct.answer, call), normalise(proxied.answer, call)
     for row in everywhere:
@@ -60,20 +62,20 @@ def compare(scenario: str, direct: Played, proxied: Played, rows: list[Deviation
         "body": (left.body, right.body),
     }
     return [
-        Difference(scenario, call, "/".join(path), ours, theirs)
+        Difference(*where, call, "/".join(path), ours, theirs)
         for part, (one, two) in parts.items()
         for path, ours, theirs in _differences(one, two, (part,))
         if not any(_allows(row, path, ours, theirs) for row in everywhere)
     ]
 
 
-def _refused(scenario: str, call: str, proxied: Played, row: Deviation) -> list[Difference]:
+def _refused(where: tuple[str, int], call: str, proxied: Played, row: Deviation) -> list[Difference]:
     """A row that says the proxy refuses the call: then it does, in Elasticsearch's shape."""
     answer = proxied.answer
     shaped = isinstance(answer.body, dict) and "error" in answer.body
     if str(answer.status) in row.refused.split("|") and (shaped or proxied.call.method == "HEAD"):
         return []
-    return [Difference(scenario, call, "status", f"refused with {row.refused} ({row.name})", (answer.status, answer.body))]
+    return [Difference(*where, call, "status", f"refused with {row.refused} ({row.name})", (answer.status, answer.body))]
 
 
 def _same_order(row: Deviation, one: Any, two: Any) -> None:

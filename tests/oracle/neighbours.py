@@ -4,24 +4,35 @@ They have indices of the same names as the tenant under test, with the same ids,
 type (text where the other has numbers, objects where it has text). Whatever they hold carries a *canary*, a random
 marker of its own: in index names, aliases, ids, field names, values, settings and mappings. No byte that the tenant under test
 gets may contain one.
+
+In pools, indices of one name share a physical one only when they were created alike. So one neighbour (``UNTOLD``) creates indices without
+a body, as an index that a document makes, and fills them with fields that collide in type; and one (``ALIKE``) creates each as a
+scenario does, with its own documents in it. The others' indices have the canary in their mapping, and so lie apart.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, urlsplit
 
+from esproxy.catalogue.names import CATALOGUE, scope
 from tests.oracle.answer import Raw
 from tests.oracle.client import Client
+from tests.oracle.run import Run
 
 TENANT = "acme"  # the one under test
 # One whose name the tenant's begins with, one that begins with the tenant's, one beside it.
 OTHERS = ("a", "acme-eu", "zenith")
 EVERYTHING = "zenith"  # holds all names; the others some
+UNTOLD = "a"
+ALIKE = "acme-eu"
+Bodies = Mapping[str, dict[str, Any]]
 SOME = {"a", "b", "ab", "books", "lib", "left", "logs-a", "refs", "right"}
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
@@ -34,25 +45,31 @@ class Neighbour:
     tenant: str
     canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
 
-    def load(self, client: Client, names: Iterable[str]) -> None:
-        """Fills the tenant's indices, through the proxy."""
-        for name in [*names, f"{self.canary}-own", f".{self.canary}-hidden"]:
-            hidden = name.startswith(".")
-            body = {
-                "settings": {"number_of_shards": 1, "number_of_replicas": 0, **({"hidden": True} if hidden else {})},
-                "aliases": {f"{self.canary}-alias": {}},
-                "mappings": {"_meta": {"of": self.canary}, "dynamic": True, "properties": {f"{self.canary}_f": {"type": "keyword"}}},
-            }
+    def load(self, client: Client, names: Iterable[str], alike: Bodies, hidden: bool) -> None:
+        """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a document."""
+        names = [*names, f"{self.canary}-own"]
+        for name in [*names, f".{self.canary}-hidden"] if hidden else names:
+            body = alike.get(name, self.definition(name))
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
         lines: list[object] = []
-        for name in [*names, f"{self.canary}-own"]:
+        for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
-                lines += [{"index": {"_index": name, "_id": one}}, self.document(place)]
-        body_bytes = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        raw = client.send("POST", "/_bulk?refresh=true", NDJSON, body_bytes)
+                lines += [{"index": {"_index": name, "_id": one}}, {} if name in alike else self.document(place)]
+        raw = client.send("POST", "/_bulk?refresh=true", NDJSON, "".join(json.dumps(line) + "\n" for line in lines).encode())
         _ok(raw, "bulk")
-        if b'"errors":false' not in raw.body:
-            raise RuntimeError(f"{self.tenant}: {raw.body[:500]!r}")
+        failed = {item["index"]["_index"] for item in json.loads(raw.body)["items"] if item["index"]["status"] != 201}
+        if failed - alike.keys():
+            raise RuntimeError(f"{self.tenant}: {sorted(failed)}: {raw.body[:500]!r}")
+
+    def definition(self, name: str) -> dict[str, Any]:
+        """What an index is created with."""
+        if self.tenant == UNTOLD and not name.startswith("."):
+            return {"aliases": {f"{self.canary}-alias": {}}}
+        return {
+            "settings": {"number_of_shards": 1, "number_of_replicas": 0, **({"hidden": True} if name.startswith(".") else {})},
+            "aliases": {f"{self.canary}-alias": {}},
+            "mappings": {"_meta": {"of": self.canary}, "dynamic": True, "properties": {f"{self.canary}_f": {"type": "keyword"}}},
+        }
 
     def document(self, place: int) -> dict[str, object]:
         """Text for numbers, objects for text; the canary everywhere."""
@@ -71,7 +88,7 @@ class Decoys:
     tenant: str = "nobody"
 
     def load(self, node: Client, names: Iterable[str]) -> None:
-        Neighbour(self.tenant, self.canary).load(node, names)
+        Neighbour(self.tenant, self.canary).load(node, names, {}, True)
         script = {"script": {"lang": "painless", "source": f"ctx._source.stolen = '{self.canary}'"}}
         _ok(node.send("PUT", "/_scripts/nope", JSON, json.dumps(script).encode()), "script")
         pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
@@ -105,6 +122,7 @@ class Neighbours:
         marks = [(one.tenant, one.canary.encode()) for one in self.all]
         marks += [(f"a physical name of {tenant}", f"{tenant}.".encode()) for tenant in OTHERS if len(tenant) > 1]
         marks.append((f"a physical name of {TENANT}", f"{TENANT}.".encode()))
+        marks += [("a name of the catalogue's", mark) for mark in (b"esproxy~", b"pool~", b"own~", b"one~")]
         return [who for who, mark in marks if mark in seen]
 
     def canaries(self, seen: bytes) -> list[str]:
@@ -112,25 +130,77 @@ class Neighbours:
         return [one.tenant for one in self.all if one.canary.encode() in seen]
 
     def state(self, only: frozenset[str] = frozenset()) -> str:
-        """Mappings, settings, aliases and documents of the other tenants (``only``: of the physical names given), as one hash."""
-        listed = self.node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
-        names = sorted(name for name in listed.splitlines() if name.startswith(tuple(f"{tenant}." for tenant in OTHERS)))
-        if only:
-            names = [name for name in listed.splitlines() if name.rstrip() in only]
+        """What the other tenants have, as one hash: mappings, settings, aliases and documents of indices under their prefix; of those
+        in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with them."""
         digest = hashlib.sha256()
-        for name in (one.rstrip() for one in names):
-            path = "/" + quote(name, safe="")
-            definition = json.loads(self.node.send("GET", path + "?flat_settings=true", {}, None).body)
-            digest.update(json.dumps(definition, sort_keys=True).encode())
-            found = json.loads(self.node.send("GET", path + "/_search?size=100&version=true&seq_no_primary_term=true&sort=_doc", {}, None).body)
-            digest.update(json.dumps(found.get("hits", found), sort_keys=True).encode())
+        for part in [*self._prefixed(only), *self._pooled(only)]:
+            digest.update(json.dumps(part, sort_keys=True).encode())
         return digest.hexdigest()
+
+    def _prefixed(self, only: frozenset[str]) -> Iterator[Any]:
+        fronts = tuple(f"{tenant}." for tenant in OTHERS)
+        for name in sorted(physical_indices(self.node)):
+            if name in only if not name.startswith(fronts) else not only or name.partition(".")[2] in only:
+                path = "/" + quote(name, safe="")
+                yield json.loads(self.node.send("GET", path + "?flat_settings=true", {}, None).body)
+                yield self._documents(path, b'{"query":{"match_all":{}}}')
+
+    def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
+        if CATALOGUE not in physical_indices(self.node):
+            return
+        _ok(self.node.send("POST", f"/{CATALOGUE}/_refresh", {}, None), CATALOGUE)
+        found = self._documents(f"/{CATALOGUE}", b'{"query":{"match_all":{}}}')
+        theirs = [hit["_source"] for hit in found if hit["_source"].get("tenant") in OTHERS]
+        scopes = []
+        for directory in (one for one in theirs if one["kind"] == "directory"):
+            entries = {name: entry for name, entry in directory["indices"].items() if not only or name in only}
+            yield entries if only else directory
+            scopes += [scope(directory["tenant"], entry["n"]) for entry in entries.values()]
+        yield [one for one in theirs if one["kind"] == "index" and (not only or one["name"] in only)]
+        query = json.dumps({"query": {"terms": {"_routing": scopes}}}).encode()
+        yield self._documents(f"/{quote('pool~*,own~*,one~*')}", query)
+
+    def _documents(self, path: str, query: bytes) -> list[Any]:
+        """All of them, with versions and sequence numbers, in the order of their ids. A refusal or more than fit is an error."""
+        options = "size=10000&version=true&seq_no_primary_term=true&expand_wildcards=all&track_total_hits=true"
+        raw = self.node.send("POST", f"{path}/_search?{options}", JSON, query)
+        _ok(raw, path)
+        hits = json.loads(raw.body)["hits"]
+        if hits["total"]["value"] > 10000:
+            raise RuntimeError(f"{path}: {hits['total']['value']} documents")
+        for hit in hits["hits"]:
+            del hit["_score"]  # in a pool it depends on what else lies there
+        return sorted(hits["hits"], key=lambda hit: (hit["_index"], hit["_id"]))
+
+
+def physical_indices(node: Client) -> list[str]:
+    listed = node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
+    return [line.rstrip() for line in listed.split("\n") if line.strip()]
+
+
+def creations(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
+    """The indices that scenarios make on a bare node, by name, each with the body that first made it; ``{}``: a document did."""
+    found: dict[str, dict[str, Any]] = {}
+    for played in (one for run in runs for one in run.played if 200 <= one.raw.status < 300):
+        path = urlsplit(played.sent).path.strip("/").split("/")
+        made: dict[str, dict[str, Any]] = {}
+        if played.call.method == "PUT" and len(path) == 1:
+            try:
+                made[path[0]] = json.loads(played.body or b"{}")
+            except ValueError:
+                continue  # what only a lenient parser takes
+        elif isinstance(played.answer.body, dict):
+            items = [next(iter(item.values())) for item in played.answer.body.get("items") or () if isinstance(item, dict)]
+            made = {one["_index"]: {} for one in (played.answer.body, *items) if one.get("result") == "created"}
+        for name, body in made.items():
+            if re.fullmatch(r"[a-z0-9-]{1,40}", name):
+                found.setdefault(name, body)
+    return found
 
 
 def clear(node: Client) -> None:
     """Empties a node that was empty before: by names, for a node may forbid deleting by patterns."""
-    listed = node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
-    names = [line.rstrip() for line in listed.split("\n") if line.strip()]
+    names = physical_indices(node)
     for start in range(0, len(names), 50):
         part = ",".join(quote(name, safe="") for name in names[start : start + 50])
         _ok(node.send("DELETE", "/" + part, {}, None), "DELETE")

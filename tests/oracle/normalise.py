@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from tests.oracle.answer import Answer
@@ -84,7 +84,7 @@ CAT_TEXT = [
 CAT_BYTES = [(r"(?<=\s)\d{3,}(?=\s|$)", "<size>")]  # with `bytes=`, sizes are plain numbers
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """A path pattern as a regular expression over the steps, each followed by a separator no key holds."""
     text = ""

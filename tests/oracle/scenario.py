@@ -4,7 +4,6 @@ A file maps names to scenarios; keys that begin with ``x-`` hold what YAML ancho
 
     about:    one sentence
     engines:  es | os | es>=9 | …     where it runs (default: everywhere); a list means any of them
-    layouts:  [dedicated, …]          likewise
     calls:    a list of calls, or of lists of calls (anchors), played in order on an empty cluster;
               {use: NAME} stands for the calls of that name in ``_shared.yaml``
 
@@ -17,7 +16,7 @@ A call:
     headers:  {name: value}; null leaves a default header out
     expect:   2xx (default) | 404 | 4xx | {es: 400, os: 200}     what a bare node answers
     save:     {name: path.in.the.answer}          later written ${name}; masked under that name in every comparison
-    engines, layouts:                             as above, for this call alone
+    engines:                                      as above, for this call alone
     differs:  name of a row of esproxy.api.deviations: what that row lets differ is not compared
 
 YAML is read as its JSON subset is meant: no dates, no `yes`, no octal numbers, duplicate keys refused.
@@ -70,7 +69,6 @@ class Call:
     expect: dict[str, str] = field(default_factory=dict)
     save: dict[str, str] = field(default_factory=dict)
     engines: list[str] = field(default_factory=list)
-    layouts: list[str] = field(default_factory=list)
     differs: str | None = None
 
     def expected(self, engine: Engine) -> str:
@@ -86,11 +84,10 @@ class Scenario:
     about: str
     calls: list[Call]
     engines: list[str] = field(default_factory=list)
-    layouts: list[str] = field(default_factory=list)
     used: str | None = None  # the shared calls that it begins with
 
-    def runs_on(self, engine: Engine, layout: str | None = None) -> bool:
-        return engine.is_one_of(self.engines) and (layout is None or not self.layouts or layout in self.layouts)
+    def runs_on(self, engine: Engine) -> bool:
+        return engine.is_one_of(self.engines)
 
 
 class _Loader(yaml.SafeLoader):
@@ -124,7 +121,7 @@ def _key(loader: _Loader, node: yaml.Node) -> str:
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-_KEYS = {"do", "body", "lines", "raw", "base64", "headers", "expect", "save", "engines", "layouts", "differs"}
+_KEYS = {"do", "body", "lines", "raw", "base64", "headers", "expect", "save", "engines", "differs"}
 
 
 def _list(value: Any) -> list[str]:
@@ -159,7 +156,6 @@ def _call(given: dict[str, Any], where: str) -> Call:
         expect={key: str(value) for key, value in expect.items()} if isinstance(expect, dict) else {"*": str(expect)},
         save=given.get("save") or {},
         engines=_list(given.get("engines")),
-        layouts=_list(given.get("layouts")),
         differs=given.get("differs"),
     )
 
@@ -188,12 +184,12 @@ def load(folder: Path = FOLDER) -> list[Scenario]:
             if name.startswith("x-"):
                 continue
             where = f"{path.stem}.{name}"
-            unknown = given.keys() - {"about", "engines", "layouts", "calls"}
+            unknown = given.keys() - {"about", "engines", "calls"}
             if unknown or not given.get("about") or not given.get("calls"):
                 raise ValueError(f"{where}: wants about and calls, does not know {sorted(unknown)}")
             calls = [_call(call, where) for call in _flat(given["calls"], shared)]
             used = given["calls"][0].get("use") if isinstance(given["calls"][0], dict) else None
-            found.append(Scenario(where, given["about"], calls, _list(given.get("engines")), _list(given.get("layouts")), used))
+            found.append(Scenario(where, given["about"], calls, _list(given.get("engines")), used))
     return found
 
 
