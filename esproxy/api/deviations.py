@@ -19,10 +19,10 @@ POOLS = ("per-tenant", "shared")
 class Deviation:
     """One row. The first seven columns are for readers, the rest for the oracle.
 
-    ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers where the node may do something else. ``masks``: paths in
-    ``status|headers|body/…`` of an answer, each with the regular expression of the text that may differ there (empty:
-    the whole value; ``unordered:KEY``: the order of a list whose items are told apart by KEY). ``everywhere``: holds in
-    every call; else only in calls of scenarios that name the row.
+    ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers
+    where the node may do something else. ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular
+    expression of the text that may differ there (empty: the whole value; ``unordered:KEY``: the order of a list whose items are
+    told apart by KEY). ``everywhere``: holds in every call; else only in calls of scenarios that name the row.
     """
 
     layouts: tuple[str, ...]
