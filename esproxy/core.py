@@ -57,7 +57,7 @@ class Status(IntEnum):
     TRAILING = 5, "something follows the end of the body"
     DEPTH = 6, "the body is nested too deeply"
     DUPLICATE = 7, "a key comes twice"
-    UNKNOWN_KEY = 8, "a key is not known here"
+    UNKNOWN_KEY = 8, "unknown field"
     OBJECT = 9, "an object cannot stand here"
     REFUSED = 10, "this is refused"
     VIOLATION = 11, "a name is not the tenant's"
@@ -110,7 +110,10 @@ class BodyError(ValueError):
 
     def __str__(self) -> str:
         what = self.reason or self.status.words
-        under = f" under the key [{self.key.decode(errors='replace')}]" if self.key else ""
+        key = self.key.decode(errors="replace")
+        if self.status is Status.UNKNOWN_KEY:  # as nodes put it
+            return f"{what} [{key}], at byte {self.offset}"
+        under = f" under the key [{key}]" if key else ""
         return f"{what}, at byte {self.offset}{under}"
 
 

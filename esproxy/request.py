@@ -23,6 +23,7 @@ from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import Tenant, Tenants
 
 FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
+FORMS = (b"yaml", b"cbor", b"smile")  # in which nodes answer too; a cat table is text or JSON
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
 # A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it:
@@ -272,6 +273,9 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
     if opaque is not None:
         out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
     for name, value in out:
+        if name == b"accept" and any(form in value.lower() for form in FORMS):
+            told = value.decode("latin-1")
+            raise Refusal(f"answers are JSON here: the Accept header [{told}] is not supported", status=406)
         if len(value) > MAX_HEADER:
             reason = f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes"
             raise Refusal(reason, type="too_long_http_header_exception")

@@ -11,7 +11,8 @@ from tests.core.tables import BINDINGS, ROOTS, TABLE
 @pytest.mark.parametrize("status", Status)
 def test_every_status_has_words_and_an_offset(status):
     error = BodyError(status, 17, b"a_key")
-    assert error.words == f"{status.words}, at byte 17 under the key [a_key]"
+    where = " [a_key], at byte 17" if status is Status.UNKNOWN_KEY else ", at byte 17 under the key [a_key]"
+    assert error.words == status.words + where
     assert error.malformed == (status in MALFORMED)
 
 

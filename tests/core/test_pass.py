@@ -27,7 +27,7 @@ def test_failed_pass_reads_no_more_and_keeps_its_words():
     assert one.feed(b'{"size":1,"nope":', False) == b""
     assert one.feed(b"2}", True) == b""
     assert (one.status, one.offset, one.key) == (Status.UNKNOWN_KEY, 10, b"nope")
-    assert str(one.error) == "a key is not known here, at byte 10 under the key [nope]"
+    assert str(one.error) == "unknown field [nope], at byte 10"
 
 
 def test_error_is_none_while_all_is_well():
