@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from esproxy.languages import Edits, LanguageError
+from esproxy.languages.painless_lexer import tokenize
 from esproxy.languages.painless_scan import Context, Ref, Reference, Scanner, Script
 
 __all__ = ["Context", "Ref", "Reference", "Script", "rewrite", "scan"]
@@ -85,7 +86,10 @@ def rewrite(
             edits.put(ref.end, ref.end, f".substring({id_scope_length})")
     for end in closing:
         edits.put(end, end, ")")
-    return edits.apply()
+    written = edits.apply()
+    if closing:
+        tokenize(written)  # behind a parenthesis a slash is another thing than behind an operator
+    return written
 
 
 def helper(length: int) -> str:

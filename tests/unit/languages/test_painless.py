@@ -257,6 +257,8 @@ def test_rewrite_refuses_assignments_within_expressions(source: str) -> None:
 def test_rewrite_bounds_assignments_and_refuses_empty_ones() -> None:
     with pytest.raises(LanguageError, match="assignments"):
         rewrite("ctx._index = 'a';" * (MAX_WRITES + 1), same, "acme.", context=WRITE)
+    with pytest.raises(LanguageError, match="read as a division"):
+        rewrite("ctx._index = ?////", same, "acme.", context=WRITE)
     with pytest.raises(LanguageError, match="nothing is assigned"):
         rewrite("ctx._index = ;", same, "acme.", context=WRITE)
 
