@@ -21,7 +21,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
@@ -31,8 +31,12 @@ from esproxy.errors import Failed, Refusal, reply
 from esproxy.exchange import AnswerHead, Head, Release, Reply, Write
 from esproxy.serve.coding import Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
+from esproxy.serve.framing import MAX_HEAD, close_spool, size_of, too_long
 from esproxy.serve.lifespan import lifespan
-from esproxy.serve.responses import AnswerCut, Response, close_spool
+from esproxy.serve.responses import AnswerCut, Response
+
+if TYPE_CHECKING:
+    from esproxy.serve.protocol import Sweeper
 
 HIGH, LOW = 512 << 10, 128 << 10  # bytes that wait for a slow client: upstream reading stops, and goes on
 ROUND = 0.05  # seconds
@@ -84,6 +88,8 @@ class Responder(Driver):
         """Begin with the first part of the body; leave the rest to a reader."""
         inflater: Inflater | None = None
         expects = False
+        if size_of(head) > MAX_HEAD:
+            return self.refuse(too_long())
         for name, _ in head.headers:
             if name == b"content-encoding" and inflater is None:
                 try:
@@ -260,11 +266,17 @@ class DataApp(Starlette):
         self.settings = settings
         self.limits = settings.limits if settings is not None else Limits()
         self.patrol = Patrol()
+        self.sweeper: Sweeper | None = None  # where esproxy's own protocol class serves
         self.draining = False  # answers tell clients to close their connection
         self.router.default = self.serve
 
+    @property
+    def bare(self) -> bool:
+        """Nobody has added anything to the data endpoint."""
+        return not self.user_middleware and not self.router.routes
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self.user_middleware and not self.router.routes:
+        if scope["type"] == "http" and self.bare:
             await self.serve(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -1,36 +1,26 @@
-"""Answers as ASGI messages: framing, compression, and the spool for HTTP/1.0.
+"""Answers as ASGI messages: framing (``framing.py``), compression, and the spool for HTTP/1.0.
 
-Framing is decided here alone: whatever the Gateway says about lengths and connections is left out and said anew. A whole answer
-has its length. One in parts has the length its head tells, or goes in chunks. Large answers are compressed a slice at a time,
-with the loop let go in between.
+Large answers are compressed a slice at a time, with the loop let go in between.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Generator
 from typing import IO, Protocol
 
 from starlette.types import Scope, Send
 
 from esproxy.config import Limits
 from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
-from esproxy.serve.coding import STEP, Deflater, accepts_gzip, compressible
+from esproxy.serve.coding import STEP, Deflater
+from esproxy.serve.framing import CLOSE, GZIPPED, WITHOUT_BODY, close_spool, left_unread, may_compress, unframed
 
-FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection", b"keep-alive"})
-WITHOUT_BODY = frozenset({204, 304})
 IN_MEMORY = 1 << 20  # a spool above it is an unlinked file
 
 
 class AnswerCut(Exception):
     """Raised out of the application so that the server cuts the connection: the answer is not whole and must not look so."""
-
-
-def close_spool(step: Release) -> None:
-    """Parts that come from a generator end with it, and so does the file that they lie in."""
-    if isinstance(step.parts, Generator):
-        step.parts.close()
 
 
 class Context(Protocol):
@@ -63,8 +53,8 @@ class Response:
         if status in WITHOUT_BODY:
             await self.start(status, headers)
             return await self.body(b"", True)
-        if len(body) >= self.app.limits.min_compress and self.may_compress(headers):
-            headers.append((b"content-encoding", b"gzip"))
+        if len(body) >= self.app.limits.min_compress and may_compress(self.head, headers):
+            headers.append(GZIPPED)
             if len(body) > STEP and not self.http10:
                 return await self.in_slices(status, headers, body)
             body = Deflater().feed(body, True)
@@ -94,9 +84,9 @@ class Response:
 
     async def start_parts(self, head: AnswerHead, uploaded: bool) -> None:
         headers = self.framed(head.headers, uploaded)
-        if self.head.method != "HEAD" and self.may_compress(headers):
+        if self.head.method != "HEAD" and may_compress(self.head, headers):
             self.deflater = Deflater()
-            headers.append((b"content-encoding", b"gzip"))
+            headers.append(GZIPPED)
         elif head.length is not None:
             headers.append((b"content-length", b"%d" % head.length))
         await self.start(head.status, headers)
@@ -104,10 +94,10 @@ class Response:
     async def release(self, step: Release, uploaded: bool) -> None:
         """A whole answer whose parts lie in a spool; it is emptied, and closed, here."""
         headers = self.framed(step.headers, uploaded)
-        compress = self.head.method != "HEAD" and not self.http10 and self.may_compress(headers)
+        compress = self.head.method != "HEAD" and not self.http10 and may_compress(self.head, headers)
         if compress and step.length >= self.app.limits.min_compress:
             self.deflater = Deflater()
-            headers.append((b"content-encoding", b"gzip"))
+            headers.append(GZIPPED)
         else:
             headers.append((b"content-length", b"%d" % step.length))
         await self.start(step.status, headers)
@@ -149,17 +139,11 @@ class Response:
         await self.whole(instead.status, instead.headers, instead.body, uploaded=True)
 
     def framed(self, headers: Headers, uploaded: bool) -> Headers:
-        """The headers without framing, and with the end of the connection where it has to end.
-
-        A body that was announced with ``Expect`` and not asked for may or may not come: what follows could not be told apart.
-        """
-        kept = [header for header in headers if header[0] not in FRAMING]
-        if self.app.draining or (not uploaded and self.head.get(b"expect") is not None):
-            kept.append((b"connection", b"close"))
+        """The headers without framing, and with the end of the connection where it has to end."""
+        kept = unframed(headers)
+        if self.app.draining or left_unread(self.head, uploaded):
+            kept.append(CLOSE)
         return kept
-
-    def may_compress(self, headers: Headers) -> bool:
-        return compressible(headers) and accepts_gzip(self.head.headers)
 
     async def start(self, status: int, headers: Headers) -> None:
         self.started = True

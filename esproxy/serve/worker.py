@@ -26,6 +26,7 @@ from esproxy.serve.asgi import DataApp
 from esproxy.serve.control import Line, read_settings
 from esproxy.serve.driver import Proxy
 from esproxy.serve.logs import configure
+from esproxy.serve.protocol import protocol
 
 logger = logging.getLogger("esproxy.serve")
 REPORT_EVERY = 1.0  # seconds
@@ -100,7 +101,7 @@ def server_config(app: DataApp, listen: Listen) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="uvloop",
-        http="httptools",
+        http=protocol if listen.shell == "protocol" else "httptools",  # type: ignore[arg-type]  # any callable will do
         ws="none",
         lifespan="on",
         log_config=None,

@@ -53,6 +53,13 @@ class Listen(Section):
     admin_port: int = Field(8081, ge=0, le=65535, description="Port of /-/healthy, /-/ready and /metrics. 0: off.")
     workers: int = Field(1, ge=1, le=256, description="Worker processes.")
     keep_alive: float = Field(75.0, gt=0, description="Seconds after which an idle client connection is closed.")
+    client_timeout: float = Field(
+        120.0, gt=0, description="Seconds in which a client must send of its body, or take of its answer, when it is its turn."
+    )
+    shell: Literal["protocol", "asgi"] = Field(
+        "protocol",
+        description="`protocol`: requests are served straight from the parser; `asgi`: by the ASGI application, as elsewhere.",
+    )
     drain_delay: float = Field(
         0.0, ge=0, description="Seconds between failing /-/ready and the end of accepting, so that load balancers notice."
     )

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import uvicorn
+
+from esproxy.exchange import ANSWER, BODY
+from esproxy.serve.asgi import DataApp
+from esproxy.serve.driver import Proxy
+from esproxy.serve.protocol import protocol
+from tests.unit.serve.scripted import RecordingEngine, ScriptedGateway
+
+SHELLS = {"asgi": "httptools", "protocol": protocol}  # what uvicorn is told to speak HTTP with
+GET = b"GET /x HTTP/1.1\r\nhost: a\r\n\r\n"
+JSON = [(b"content-type", b"application/json")]
 
 
 class Server(uvicorn.Server):
@@ -20,21 +30,63 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served(app) -> AsyncIterator[int]:
-    """The port on which the application is served."""
+async def started(app, http="httptools", grace: float = 2) -> AsyncIterator[Server]:
+    """A server with a protocol class of uvicorn's or ours."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http="httptools", ws="none", lifespan="on", log_config=None, timeout_graceful_shutdown=2
-    )
+        app, host="127.0.0.1", port=0, http=http, ws="none", lifespan="on", log_config=None, proxy_headers=False,
+        timeout_graceful_shutdown=grace,
+    )  # fmt: skip
     server = Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.005)
         assert not task.done(), "the server did not start"
     try:
-        yield server.servers[0].sockets[0].getsockname()[1]
+        yield server
     finally:
         server.should_exit = True
         await task
+
+
+def port_of(server: Server) -> int:
+    return server.servers[0].sockets[0].getsockname()[1]
+
+
+@asynccontextmanager
+async def served(app, http="httptools") -> AsyncIterator[int]:
+    """The port on which the application is served."""
+    async with started(app, http) as server:
+        yield port_of(server)
+
+
+@asynccontextmanager
+async def scripted(http, *script, wants=BODY | ANSWER, grace: float = 2):
+    """An application whose exchanges follow the script, and a connection to it."""
+    app = DataApp(Proxy(ScriptedGateway(list(script), wants), RecordingEngine()))
+    async with started(app, http, grace) as server:
+        client = await Client.connect(port_of(server))
+        client.server = server
+        try:
+            yield app, client
+        finally:
+            await client.close()
+
+
+async def flights(app, number=1):
+    """The engine's flights, once there are so many."""
+    await until(lambda: len(app.proxy.engine.flights) >= number)
+    return app.proxy.engine.flights
+
+
+async def until(condition) -> None:
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def post(body: bytes, *headers: bytes, target: bytes = b"/x") -> bytes:
+    lines = [b"POST " + target + b" HTTP/1.1", b"host: a", b"content-length: %d" % len(body), *headers]
+    return b"\r\n".join([*lines, b"", b""]) + body
 
 
 @dataclass
@@ -52,6 +104,7 @@ class Client:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
+        self.server: Server | None = None
 
     @classmethod
     async def connect(cls, port: int) -> Client:
@@ -86,6 +139,12 @@ class Client:
             whole = False
         return Got(status, headers, body, whole, self.reader.at_eof())
 
+    async def closed(self) -> bool:
+        """Whether the server closes, with nothing more before that."""
+        async with asyncio.timeout(5):
+            return await self.reader.read() == b""
+
     async def close(self) -> None:
         self.writer.close()
-        await self.writer.wait_closed()
+        with suppress(ConnectionError):
+            await self.writer.wait_closed()
