@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
@@ -122,10 +122,14 @@ Step = Send | More | Write | Reply | Release | Need | Abort
 
 @dataclass(slots=True)
 class Call:
-    """One upstream call, answered as a whole ``Answer`` of at most ``limit`` bytes."""
+    """One upstream call, answered as a whole ``Answer`` of at most ``limit`` bytes.
+
+    ``window``: a 2xx answer above so many bytes is given as far as it came, as an Answer with ``more``: the procedure ends with
+    ``Onward``, or drops the rest by going on with anything else."""
 
     send: Send
     limit: int = 64 << 20
+    window: int | None = None
 
 
 @dataclass(slots=True)
@@ -144,11 +148,12 @@ class Wait:
 
 @dataclass(slots=True)
 class Answer:
-    """A whole answer of a node."""
+    """A node's answer: all of it, unless there is ``more``."""
 
     status: int
     headers: Headers
     body: bytes
+    more: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -157,6 +162,29 @@ class Go:
 
 
 GO = Go()
-Outcome = Reply | Go
+
+
+class Restorer(Protocol):
+    """What makes a client's answer of a node's, as it comes. Raises Violation, or Failed when it cannot be understood."""
+
+    def feed(self, chunk: bytes, last: bool) -> bytes: ...
+
+
+@dataclass(slots=True)
+class Onward:
+    """A procedure's outcome: the answer that there is more of goes on to the client, ``first`` and the rest through ``restore``.
+
+    ``holds`` is asked before its last bytes leave: is it still true what the answer rests on? When it does not know,
+    ``confirm`` finds out; what that raises cuts the answer."""
+
+    status: int
+    headers: Headers
+    restore: Restorer
+    first: bytes
+    holds: Callable[[], bool]
+    confirm: ProcedureFactory
+
+
+Outcome = Reply | Go | Onward
 Procedure = Generator[Call | Calls | Wait, Any, Outcome]
 ProcedureFactory = Callable[[], Procedure]

@@ -21,6 +21,7 @@ import logging
 import secrets
 import tempfile
 from enum import Enum
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import orjson
@@ -33,7 +34,7 @@ from esproxy.bulkstream import BulkStream
 from esproxy.catalogue.context import Catalogue
 from esproxy.cluster import Cluster
 from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, json_headers, reply, too_large
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Outcome, Reply, Send, Step, Write
+from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Onward, Outcome, Reply, Restorer, Send, Step, Write
 from esproxy.metadata.cluster import info
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
@@ -112,7 +113,7 @@ class Exchange:
     """One request and its answer. Not for two threads."""
 
     __slots__ = (
-        "answer", "bulk", "gateway", "head", "media", "out", "out_size", "parts", "plan", "restore", "size", "state",
+        "answer", "bulk", "gateway", "head", "media", "onward", "out", "out_size", "parts", "plan", "restore", "size", "state",
         "wants", "whole", "writing",
     )  # fmt: skip
 
@@ -125,11 +126,12 @@ class Exchange:
         self.parts: list[bytes] = []
         self.size = 0
         self.whole = False
-        self.restore: answers.Walk | answers.Whole | None = None
-        self.out: list[bytes] = []
+        self.restore: Restorer | None = None
+        self.out: BytesIO | None = None  # of the answer, while it is held
         self.out_size = 0
         self.answer: AnswerHead | None = None
         self.writing = False
+        self.onward: Onward | None = None  # the answer came through a procedure
         self.bulk: BulkStream | None = None  # the body is a bulk beyond the window
         self.media: bytes | None = None
 
@@ -260,10 +262,14 @@ class Exchange:
         if isinstance(outcome, Reply):
             self.state, self.wants = State.DONE, 0
             return outcome
-        self.state, self.wants = State.BODY, 0 if self.whole else BODY
         try:
             if isinstance(outcome, BaseException):
                 raise outcome
+            if isinstance(outcome, Onward):
+                return self._go_onward(outcome)
+            if self.onward is not None:  # and it has been confirmed
+                return self._end_writing()
+            self.state, self.wants = State.BODY, 0 if self.whole else BODY
             return self._go_on()
         except EsproxyError as error:
             return self._withhold(error)
@@ -341,6 +347,13 @@ class Exchange:
             raise Failed("the node sent an answer where none was expected", status=502)
         return answers.Walk(plan, state)
 
+    def _go_onward(self, onward: Onward) -> Step | None:
+        """A procedure's answer is larger than the window: it streams like any other from here on."""
+        self.onward, self.restore = onward, onward.restore
+        self.answer = AnswerHead(onward.status, onward.headers)
+        self.state, self.wants = State.ANSWER, ANSWER
+        return self._restored(onward.first, False)
+
     def feed_answer(self, chunk: bytes, last: bool) -> Step | None:
         """The next part of the node's answer."""
         assert self.state is State.ANSWER, self.state
@@ -355,21 +368,43 @@ class Exchange:
         assert self.answer is not None and self.plan is not None
         assert self.restore is not None
         out = self.restore.feed(chunk, last)
+        if last and self.onward is not None and not self.onward.holds():
+            self._hold(out)
+            self.state, self.wants = State.BUSY, 0
+            return Need(self.onward.confirm())
         if self.writing:
             if last:
                 self.state, self.wants = State.DONE, 0
             return Write(out, last) if out or last else None
-        if last and not self.out:
+        if last and not self.out_size:
             return self._finish(out)
-        self.out.append(out)
-        self.out_size += len(out)
+        self._hold(out)
         if last:
-            return self._finish(b"".join(self.out))
+            return self._finish(self._held())
         if self.out_size <= self.gateway.settings.limits.window or isinstance(self.restore, answers.Whole):
             return None
         self.writing = True
-        held, self.out = b"".join(self.out), []
-        return Write(held, False, AnswerHead(self.answer.status, self.answer.headers, None))
+        return Write(self._held(), False, AnswerHead(self.answer.status, self.answer.headers, None))
+
+    def _hold(self, out: bytes) -> None:
+        if self.out is None:
+            self.out = BytesIO()
+        self.out.write(out)
+        self.out_size += len(out)
+
+    def _held(self) -> bytes:
+        """What has been held. A BytesIO gives it away without a copy."""
+        if self.out is None:
+            return b""
+        held, self.out = self.out.getvalue(), None
+        return held
+
+    def _end_writing(self) -> Step:
+        held = self._held()
+        if not self.writing:
+            return self._finish(held)
+        self.state, self.wants = State.DONE, 0
+        return Write(held, True)
 
     def _finish(self, body: bytes) -> Reply:
         assert self.answer is not None and self.plan is not None
@@ -387,7 +422,7 @@ class Exchange:
         if self.bulk is not None:
             self.bulk.spool.close()
         self.parts.clear()
-        self.out.clear()
+        self.out = None
 
     # --- refusing --------------------------------------------------------------------------------
 
@@ -408,5 +443,5 @@ class Exchange:
         if self.writing:
             self.state, self.wants = State.DONE, 0
             return Abort(str(error))
-        self.out.clear()
+        self.out = None
         return self._refuse(error)

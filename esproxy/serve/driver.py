@@ -261,10 +261,14 @@ class Driver:
 
     # --- from procedures -----------------------------------------------------------------------------
 
-    def resumed(self, outcome: Outcome | BaseException) -> None:
+    def resumed(self, outcome: Outcome | BaseException, flight: Flight | None = None) -> None:
+        """``flight``: the procedure's call whose answer goes on here; it is paused."""
         self.run = None
         if self.over:
             return
+        if flight is not None:
+            self.flight, self.paused = flight, True
+            self.call += 1
         try:
             step = self.exchange.resume(outcome)
         except Exception as bug:
@@ -291,6 +295,8 @@ class Driver:
         self.carry_out(step)
 
     def feed_answer(self, chunk: bytes, last: bool) -> None:
+        if self.over:
+            return
         if last:
             self.flight = None
             self.call += 1
@@ -301,6 +307,8 @@ class Driver:
         self.carry_out(step)
 
     def fail_answer(self, failure: Failure) -> None:
+        if self.over:
+            return
         self.flight = None
         self.call += 1
         self.proxy.note(failure)

@@ -4,6 +4,9 @@ A ``Run`` is one procedure under way. It is advanced from the engine's callbacks
 Exchanges *join* a run and are told its outcome by ``resumed``. A run with a key is shared by all who need the same and
 outlives them, so a client that leaves does not stop what others will need; a run without one ends with its client.
 
+An answer above a call's window goes on after the procedure: its collector pauses the call and gives what came; when the procedure
+ends with ``Onward``, the one who joined becomes the call's sink, and any other end or call cancels it.
+
 States of a run: NEW → RUNNING → OVER. At its end a run first leaves the table of shared runs and only then tells those who
 joined: whoever needs the same again starts anew. An exception that leaves the generator is the outcome of all who joined.
 """
@@ -16,14 +19,14 @@ from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from esproxy.errors import EsproxyError, UpstreamFailed
-from esproxy.exchange import Answer, AnswerHead, Call, Calls, Go, Headers, Need, Outcome, Procedure, Reply, Wait
-from esproxy.upstream.engine_api import EngineLike, Failure, Flight
+from esproxy.exchange import Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Wait
+from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
 
 logger = logging.getLogger("esproxy.serve")
 
 
-class Waiter(Protocol):
-    def resumed(self, outcome: Outcome | BaseException) -> None: ...
+class Waiter(Sink, Protocol):
+    def resumed(self, outcome: Outcome | BaseException, flight: Flight | None = None) -> None: ...
 
 
 class Procedures:
@@ -51,7 +54,7 @@ class Procedures:
 
 
 class Run:
-    __slots__ = ("calls", "key", "over", "procedure", "procedures", "started", "timer", "waiters")
+    __slots__ = ("calls", "key", "over", "paused", "procedure", "procedures", "started", "timer", "waiters")
 
     def __init__(self, procedures: Procedures, procedure: Procedure, key: Hashable | None) -> None:
         self.procedures = procedures
@@ -59,6 +62,7 @@ class Run:
         self.key = key
         self.waiters: list[Waiter] = []
         self.calls: list[Collector] = []
+        self.paused: Collector | None = None  # there is more of its answer
         self.timer: asyncio.TimerHandle | None = None
         self.started = False
         self.over = False
@@ -85,6 +89,7 @@ class Run:
             self.timer.cancel()
         for call in self.calls:
             call.cancel()
+        self.drop_rest()
         try:
             self.procedure.close()
         except Exception:
@@ -94,14 +99,19 @@ class Run:
         if self.key is not None and self.procedures.shared.get(self.key) is self:
             del self.procedures.shared[self.key]
 
+    def drop_rest(self) -> None:
+        if self.paused is not None:
+            paused, self.paused = self.paused, None
+            paused.cancel()
+
     def advance(self, value: object) -> None:
         """Give the procedure what it asked for, and do what it asks for next."""
         try:
             wish = self.procedure.throw(value) if isinstance(value, BaseException) else self.procedure.send(value)
         except StopIteration as end:
             outcome = end.value
-            if not isinstance(outcome, (Reply, Go)):
-                outcome = TypeError(f"a procedure must end with a Reply or GO, not {outcome!r}")
+            if not isinstance(outcome, (Reply, Go)) and not (isinstance(outcome, Onward) and self.paused and self.key is None):
+                outcome = TypeError(f"a procedure cannot end with {outcome!r}")
             return self.end(outcome)
         except Exception as error:
             return self.end(error)
@@ -141,13 +151,16 @@ class Run:
             if failure is not None:
                 self.advance(UpstreamFailed(failure.what, failure.detail))
             else:
+                if len(calls) == 1 and calls[0].more:
+                    self.drop_rest()
+                    self.paused = calls[0]
                 self.advance(shape([call.answer() for call in calls]))
 
-        calls = self.calls = [Collector(call.limit, ended) for call in wanted]
+        calls = self.calls = [Collector(call, ended, alone=len(wanted) == 1) for call in wanted]
         try:
             for call, one in zip(calls, wanted, strict=True):
                 if not self.over:
-                    call.start(self.procedures.engine, one)
+                    call.start(self.procedures.engine, one.send)
         except Exception:
             for call in calls:
                 call.cancel()
@@ -159,26 +172,38 @@ class Run:
         if isinstance(outcome, BaseException) and not isinstance(outcome, EsproxyError):
             logger.error("a procedure failed: %s", self.procedure.__qualname__, exc_info=outcome)
         waiters, self.waiters = self.waiters, []
+        if isinstance(outcome, Onward) and waiters:
+            assert self.paused is not None
+            return self.paused.hand_over(waiters[0], outcome)
+        self.drop_rest()
         for waiter in waiters:
             waiter.resumed(outcome)
 
 
 class Collector:
-    """The sink of one call of a procedure: gathers a whole answer up to a limit."""
+    """The sink of one call of a procedure: gathers a whole answer up to a limit, or what comes first of a larger one.
 
-    __slots__ = ("body", "ended", "failure", "flight", "head", "limit", "over")
+    GATHER ── last ──▶ OVER
+       └── beyond the window: ``more``, the call is paused ──▶ hand_over: everything goes to another sink
+    """
 
-    def __init__(self, limit: int, ended: Callable[[], None]) -> None:
-        self.limit = limit
+    __slots__ = ("body", "ended", "failure", "flight", "head", "kept", "limit", "more", "over", "sink", "window")
+
+    def __init__(self, call: Call, ended: Callable[[], None], *, alone: bool) -> None:
+        self.limit = call.limit
+        self.window = call.window if alone else None
         self.ended = ended
         self.flight: Flight | None = None
         self.head: AnswerHead | None = None
         self.body = bytearray()
         self.failure: Failure | None = None
         self.over = False
+        self.more = False
+        self.kept: list[tuple[bytes, bool]] = []  # that came while the call was being paused
+        self.sink: Waiter | None = None
 
-    def start(self, engine: EngineLike, call: Call) -> None:
-        flight = engine.start(call.send, self)
+    def start(self, engine: EngineLike, send: Send) -> None:
+        flight = engine.start(send, self)
         if not self.over:
             self.flight = flight
 
@@ -190,8 +215,19 @@ class Collector:
 
     def answer(self) -> Answer:
         assert self.head is not None
-        headers: Headers = self.head.headers
-        return Answer(self.head.status, headers, bytes(self.body))
+        body = bytes(self.body)
+        self.body = bytearray()
+        return Answer(self.head.status, self.head.headers, body, self.more)
+
+    def hand_over(self, sink: Waiter, outcome: Onward) -> None:
+        """From here on the call is the sink's, and what has come meanwhile is told it."""
+        self.sink = sink
+        kept, self.kept = self.kept, []
+        sink.resumed(outcome, self.flight)
+        for chunk, last in kept:
+            sink.feed_answer(chunk, last)
+        if self.failure is not None:
+            sink.fail_answer(self.failure)
 
     # the engine's Sink
 
@@ -204,19 +240,38 @@ class Collector:
         self.feed_answer(chunk, last)
 
     def feed_answer(self, chunk: bytes, last: bool) -> None:
+        if self.sink is not None:
+            return self.sink.feed_answer(chunk, last)
+        self.over = last
+        if self.more:
+            self.kept.append((chunk, last))
+            return
         self.body += chunk
-        if len(self.body) > self.limit:
-            if not last and self.flight is not None:
+        if last:
+            if len(self.body) > self.limit:
+                return self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+            self.ended()
+        elif self.window is not None and len(self.body) > self.window and self.is_good() and self.flight is not None:
+            self.more = True
+            self.flight.pause()
+            self.ended()
+        elif len(self.body) > self.limit:
+            if self.flight is not None:
                 self.flight.cancel()
             self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
-        elif last:
-            self.over = True
-            self.ended()
+
+    def is_good(self) -> bool:
+        """Errors are restored whole."""
+        assert self.head is not None
+        return self.head.status < 300
 
     def fail_answer(self, failure: Failure) -> None:
+        if self.sink is not None:
+            return self.sink.fail_answer(failure)
         self.failure = failure
         self.over = True
-        self.ended()
+        if not self.more:
+            self.ended()
 
     def writable(self, yes: bool) -> None:
         """The whole body is in the Send: there is nothing to hold back."""
