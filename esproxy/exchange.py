@@ -171,16 +171,23 @@ class Restorer(Protocol):
 
 
 @dataclass(slots=True)
-class Onward:
-    """A procedure's outcome: the answer that there is more of goes on to the client, ``first`` and the rest through ``restore``.
-
-    ``holds`` is asked before its last bytes leave: is it still true what the answer rests on? When it does not know,
-    ``confirm`` finds out; what that raises cuts the answer."""
+class Large:
+    """The client's part of an answer that there is more of: ``first`` and the rest go through ``restore``."""
 
     status: int
     headers: Headers
     restore: Restorer
     first: bytes
+
+
+@dataclass(slots=True)
+class Onward:
+    """A procedure's outcome: a large answer goes on to the client.
+
+    ``holds`` is asked before its last bytes leave: is it still true what the answer rests on? When it does not know,
+    ``confirm`` finds out; what that raises cuts the answer."""
+
+    answer: Large
     holds: Callable[[], bool]
     confirm: ProcedureFactory
 

@@ -70,8 +70,10 @@ class Gateway:
     def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
         """``catalogue``: needed when a placement rule can give a pool, see ``Placement.pools``."""
         self.settings = settings
+        limits = settings.limits
         self.placement = Placement(settings.placement.layout, settings.placement.rules)
-        self.pools = Pools(catalogue, self.placement, settings.limits.max_depth) if catalogue is not None else None
+        bounds = limits.max_depth, limits.window, limits.max_body
+        self.pools = Pools(catalogue, self.placement, *bounds) if catalogue is not None else None
         self.cluster_name = settings.placement.cluster
         self.clusters: dict[str, Cluster] = {}
         self.violations = 0
@@ -349,10 +351,11 @@ class Exchange:
 
     def _go_onward(self, onward: Onward) -> Step | None:
         """A procedure's answer is larger than the window: it streams like any other from here on."""
-        self.onward, self.restore = onward, onward.restore
-        self.answer = AnswerHead(onward.status, onward.headers)
+        large = onward.answer
+        self.onward, self.restore = onward, large.restore
+        self.answer = AnswerHead(large.status, large.headers)
         self.state, self.wants = State.ANSWER, ANSWER
-        return self._restored(onward.first, False)
+        return self._restored(large.first, False)
 
     def feed_answer(self, chunk: bytes, last: bool) -> Step | None:
         """The next part of the node's answer."""
@@ -380,17 +383,21 @@ class Exchange:
             return self._finish(out)
         self._hold(out)
         if last:
-            return self._finish(self._held())
-        if self.out_size <= self.gateway.settings.limits.window or isinstance(self.restore, answers.Whole):
+            return self._end_writing()
+        if self.out_size <= self.gateway.settings.limits.window or self._stays_whole():
             return None
         self.writing = True
         return Write(self._held(), False, AnswerHead(self.answer.status, self.answer.headers, None))
 
+    def _stays_whole(self) -> bool:
+        return isinstance(self.restore, answers.Whole) or self.head.method == "HEAD"
+
     def _hold(self, out: bytes) -> None:
-        if self.out is None:
-            self.out = BytesIO()
-        self.out.write(out)
         self.out_size += len(out)
+        if self.head.method != "HEAD":  # whose answer is only counted
+            if self.out is None:
+                self.out = BytesIO()
+            self.out.write(out)
 
     def _held(self) -> bytes:
         """What has been held. A BytesIO gives it away without a copy."""
@@ -401,9 +408,12 @@ class Exchange:
 
     def _end_writing(self) -> Step:
         held = self._held()
-        if not self.writing:
-            return self._finish(held)
+        assert self.answer is not None
         self.state, self.wants = State.DONE, 0
+        if self.head.method == "HEAD":
+            return Write(b"", True, AnswerHead(self.answer.status, self.answer.headers, self.out_size))
+        if not self.writing:
+            return Reply(self.answer.status, self.answer.headers, held)
         return Write(held, True)
 
     def _finish(self, body: bytes) -> Reply:

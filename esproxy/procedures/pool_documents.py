@@ -12,18 +12,18 @@ from urllib.parse import quote_plus
 
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Answer, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.pool_bodies import document_body, search_body
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target
 
 LONGEST_ID = 512  # bytes; a node's limit
 
 
-def write(request: Pooled) -> Steps[Reply]:
+def write(request: Pooled) -> Steps[Reply | Large]:
     """``index``, ``create``, ``update``: the index is made by its first document."""
     plan = request.plan
     target = yield from request.one(request.parts["index"], write=True, create=True)
@@ -43,16 +43,16 @@ def write(request: Pooled) -> Steps[Reply]:
     return reply(request, answer, target, id)
 
 
-def read(request: Pooled) -> Steps[Reply]:
+def read(request: Pooled) -> Steps[Reply | Large]:
     """``get``, ``exists``, ``get_source``, ``exists_source``."""
     return (yield from _on_one(request, write=False))
 
 
-def delete(request: Pooled) -> Steps[Reply]:
+def delete(request: Pooled) -> Steps[Reply | Large]:
     return (yield from _on_one(request, write=True))
 
 
-def explain(request: Pooled) -> Steps[Reply]:
+def explain(request: Pooled) -> Steps[Reply | Large]:
     """The document is found by its scope, so no filter is needed, and none shows in the explanation."""
     plan = request.plan
     target = yield from request.one(request.parts["index"])
@@ -69,13 +69,13 @@ def explain(request: Pooled) -> Steps[Reply]:
 JSON = b"application/json"
 
 
-def _on_one(request: Pooled, *, write: bool) -> Steps[Reply]:
+def _on_one(request: Pooled, *, write: bool) -> Steps[Reply | Large]:
     plan = request.plan
     target = yield from request.one(request.parts["index"], write=write)
     query = physical_query(plan, [target], PoolResolver(plan, [target]))
     path = _path(plan.route.template, target, physical_id(target, request.parts["id"]))
     method = "GET" if plan.head.method == "HEAD" else plan.head.method  # its answer tells the length that a HEAD's has
-    answer = yield request.send(method, path, query)
+    answer = yield request.send(method, path, query, large=True)
     return reply(request, answer, target, None)
 
 
@@ -115,7 +115,7 @@ def _require_alias(request: Pooled, query: dict[str, str]) -> None:
         raise Refusal(reason, status=404, type="index_not_found_exception", **extra)
 
 
-def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply:
+def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply | Large:
     plan = request.plan
     reader = PoolAnswer(plan, [target], {})
     if plan.route.row.name in ("get_source", "exists_source"):  # the answer is the document, found by its scoped id
@@ -123,6 +123,8 @@ def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Re
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
         headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))
+    if answer.more:
+        return onward(plan, answer, reader, headers)
     return finish(plan, answer.status, headers, restore(plan, answer, reader))
 
 

@@ -12,7 +12,7 @@ import orjson
 
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.procedures.pool_documents import physical_id
 from esproxy.procedures.pool_search import reply
 from esproxy.procedures.pooled import Apart, Pooled
@@ -22,7 +22,7 @@ from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of, wal
 from esproxy.tenancy.target import UNFILTERED, Target
 
 
-def mget(request: Pooled) -> Steps[Reply]:
+def mget(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     assert plan.endpoint.request is not None
     default = request.parts.get("index")
@@ -45,7 +45,7 @@ def mget(request: Pooled) -> Steps[Reply]:
         docs.append({**options, "_index": target.physical, "_id": physical_id(target, id), "routing": target.scope})
     every = list(request.targets.values())
     query = physical_query(plan, [], PoolResolver(plan, every))
-    answer = yield request.send("POST", ["_mget"], query, orjson.dumps({"docs": docs}), request.media)
+    answer = yield request.send("POST", ["_mget"], query, orjson.dumps({"docs": docs}), request.media, large=True)
     return reply(request, answer)
 
 

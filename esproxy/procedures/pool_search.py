@@ -15,12 +15,12 @@ from esproxy import core
 from esproxy.answer import is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Answer, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.pool_bodies import search_body
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import UNFILTERED, Target, physical_expression, scopes
 
@@ -28,24 +28,24 @@ JSON = b"application/json"
 NDJSON = b"application/x-ndjson"
 
 
-def search(request: Pooled) -> Steps[Reply]:
+def search(request: Pooled) -> Steps[Reply | Large]:
     """``search`` and ``count``."""
     return (yield from _query(request, "POST"))
 
 
-def validate(request: Pooled) -> Steps[Reply]:
+def validate(request: Pooled) -> Steps[Reply | Large]:
     """No document is read, so no filter is needed; but with ``rewrite`` terms of the whole pool would show."""
     if request.plan.query.get("rewrite", "false") != "false":
         raise Refusal("the parameter [rewrite] is not available for indices in a pool")
     return (yield from _query(request, "POST", filtered=False))
 
 
-def by_query(request: Pooled) -> Steps[Reply]:
+def by_query(request: Pooled) -> Steps[Reply | Large]:
     """``delete_by_query`` and ``update_by_query``."""
     return (yield from _query(request, "POST", needs_query=request.plan.route.row.name == "delete_by_query"))
 
 
-def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply]:
+def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply | Large]:
     plan = request.plan
     targets = yield from request.some(request.parts.get("index", "_all"))
     given = body_with_query(plan, request.body)
@@ -58,7 +58,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     query = physical_query(plan, targets, PoolResolver(plan, targets))
     if plan.typed:
         query["typed_keys"] = "true"
-    answer = yield request.send(method, _path(request, targets), query, body, request.media or JSON)
+    answer = yield request.send(method, _path(request, targets), query, body, request.media or JSON, large=True)
     return reply(request, answer, filtered=filtered)
 
 
@@ -73,10 +73,12 @@ def nothing(request: Pooled) -> str:
     return request.plan.owner().names.nothing
 
 
-def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply:
+def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply | Large:
     """The client's answer. ``filtered``: a filter was put around its query."""
     plan = request.plan
     reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
+    if answer.more:
+        return onward(plan, answer, reader, client_headers(plan, answer, reader))
     body = restore(plan, answer, reader)
     if filtered:
         body = unwrapped(body)
@@ -88,7 +90,7 @@ def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply:
 # --- msearch -----------------------------------------------------------------------------------------
 
 
-def msearch(request: Pooled) -> Steps[Reply]:
+def msearch(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     query = physical_query(plan, [], PoolResolver(plan, []))
     if not request.body.endswith(b"\n"):
@@ -103,7 +105,7 @@ def msearch(request: Pooled) -> Steps[Reply]:
         out += yield from _one_search(request, header, search_line)
     if plan.typed:
         query["typed_keys"] = "true"
-    answer = yield request.send("POST", ["_msearch"], query, b"\n".join(out) + b"\n", NDJSON)
+    answer = yield request.send("POST", ["_msearch"], query, b"\n".join(out) + b"\n", NDJSON, large=True)
     return reply(request, answer, filtered=True)
 
 

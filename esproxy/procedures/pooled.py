@@ -26,7 +26,7 @@ from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name, no_such_index
-from esproxy.exchange import GO, Call, Procedure, Reply, Send
+from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
 from esproxy.request import Plan
@@ -55,6 +55,8 @@ class Pools:
     catalogue: Catalogue
     placement: Placement
     max_depth: int
+    window: int = 16 << 20
+    max_body: int = 100 << 20  # what is held whole at most, of a request or an answer
 
 
 class Pooled:
@@ -204,13 +206,25 @@ class Pooled:
 
     # --- calls -----------------------------------------------------------------------------------------
 
-    def send(self, method: str, path: list[str], query: dict[str, str], body: bytes = b"", media: bytes | None = None) -> Call:
+    def send(
+        self,
+        method: str,
+        path: list[str],
+        query: dict[str, str],
+        body: bytes = b"",
+        media: bytes | None = None,
+        *,
+        large: bool = False,
+    ) -> Call:
+        """``large``: an answer above the window is taken as far as it came, if it can be restored so."""
         plan = self.plan
         headers = requests.physical_headers(plan, media if body else None)
-        return Call(Send(plan.cluster.name, method, build(path, query), headers, body, True, method in ("GET", "HEAD")))
+        send = Send(plan.cluster.name, method, build(path, query), headers, body, True, method in ("GET", "HEAD"))
+        streams = large and plan.filter_path is None and plan.meta is None
+        return Call(send, self.pools.max_body, self.pools.window if streams else None)
 
 
-Family = Callable[[Pooled], Steps[Reply]]
+Family = Callable[[Pooled], Steps[Reply | Large]]
 
 
 def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
@@ -225,11 +239,10 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         except Apart:
             request.plan.apart = True
             return GO
-        if sight.holds():
-            return reply
-        yield from sight.confirm()
+        if not sight.holds():
+            yield from sight.confirm()
         if not sight.changed:
-            return reply
+            return reply if isinstance(reply, Reply) else Onward(reply, sight.holds, lambda: still_true(sight))
         if write:
             raise Failed("the index was changed while the request was under way")
         if not sight.again():
@@ -237,6 +250,14 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.targets.clear()
         request.sent_as.clear()
         request.fresh.clear()
+
+
+def still_true(sight: Sight) -> Procedure:
+    """Rule A for an answer of which a part has left: it cannot be asked for again."""
+    yield from sight.confirm()
+    if sight.changed:
+        raise Failed("the index was changed while its answer was under way")
+    return GO
 
 
 def first_write(pools: Pools, plan: Plan, name: str) -> Procedure:

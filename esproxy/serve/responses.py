@@ -78,9 +78,15 @@ class Response:
         if not self.started:
             assert step.head is not None
             await self.start_parts(step.head, uploaded)
-        data = step.data if self.deflater is None else self.deflater.feed(step.data, step.last)
-        if data or step.last:
-            await self.body(data, step.last)
+        if self.deflater is None:
+            if step.data or step.last:
+                await self.body(step.data, step.last)
+            return
+        for begin in range(0, len(step.data) or 1, STEP):
+            last = step.last and begin + STEP >= len(step.data)
+            data = self.deflater.feed(step.data[begin : begin + STEP], last)
+            if data or last:
+                await self.body(data, last)
 
     async def start_parts(self, head: AnswerHead, uploaded: bool) -> None:
         headers = self.framed(head.headers, uploaded)
@@ -150,4 +156,9 @@ class Response:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def body(self, data: bytes, last: bool) -> None:
-        await self.send({"type": "http.response.body", "body": data, "more_body": not last})
+        """A slice at a time: a server copies what it is given, and waits for a slow client only in between."""
+        for begin in range(0, len(data) - STEP, STEP):
+            await self.send({"type": "http.response.body", "body": data[begin : begin + STEP], "more_body": True})
+        rest = len(data) % STEP or min(len(data), STEP)
+        tail = data if len(data) <= STEP else data[len(data) - rest :]
+        await self.send({"type": "http.response.body", "body": tail, "more_body": not last})

@@ -20,12 +20,13 @@ from esproxy import core
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, Violation
-from esproxy.exchange import Answer, Headers, Reply
+from esproxy.exchange import Answer, Headers, Large, Reply
 from esproxy.request import Plan
 from esproxy.tenancy.target import ID_END, Target, answer_bindings
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 MARK = re.compile(rb'"\x00(\d+)"')
+FAR = 64 << 10  # an id comes right behind its index, or none does
 
 
 class PoolAnswer:
@@ -45,6 +46,8 @@ class PoolAnswer:
         self.verified = False  # an id has been checked since
         self.unnamed: list[Target | None] = []  # whose name goes to each mark; None: no id has followed
         self.waiting = False  # the last mark waits for its id
+        self.settled = 0  # marks that have been named and left
+        self.kept = b""  # of the answer, from the mark that waits
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
@@ -110,16 +113,27 @@ class PoolAnswer:
     def _mark(self) -> bytes:
         self.waiting = True
         self.unnamed.append(None)
-        return b'"\x00%d"' % (len(self.unnamed) - 1)
+        return b'"\x00%d"' % (self.settled + len(self.unnamed) - 1)
 
-    def named(self, body: bytes) -> bytes:
-        """The body with names for the marks. What no id followed is about the whole physical index: any name in it will do."""
-        if not self.unnamed:
-            return body
-        return MARK.sub(lambda found: self._name_at(int(found[1])), body)
+    def named(self, out: bytes, last: bool) -> bytes:
+        """The answer, as far as it is known, with names for the marks. What no id follows is about the whole physical index: any
+        name in it will do."""
+        if not self.unnamed and not self.kept:
+            return out
+        out, self.kept = self.kept + out, b""
+        if self.waiting and not last:
+            at = out.rfind(b'"\x00%d"' % (self.settled + len(self.unnamed) - 1))
+            if at >= 0 and len(out) - at < FAR:
+                out, self.kept = out[:at], out[at:]
+            elif at >= 0:
+                self.waiting = False
+        named, count = MARK.subn(lambda found: self._name_at(int(found[1])), out)
+        self.settled += count
+        del self.unnamed[:count]
+        return named
 
     def _name_at(self, place: int) -> bytes:
-        target = self.unnamed[place]
+        target = self.unnamed[place - self.settled]
         shared = next(targets for targets in self.indices.values() if len(targets) > 1)
         return orjson.dumps((target or shared[0]).name)
 
@@ -133,22 +147,36 @@ class PoolAnswer:
         return text
 
 
+class PoolWalk:
+    """An answer restored as it comes."""
+
+    def __init__(self, plan: Plan, state: int | None, reader: PoolAnswer) -> None:
+        if state is None:
+            raise Failed("the node sent an answer where none was expected", status=502)
+        self.reader = reader
+        bindings = answer_bindings(reader.targets, keep_tags=not plan.typed)
+        self.run = core.Pass(plan.cluster.engine.grammar, state, bindings, reader, max_depth=1000)
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        """Restored bytes. Raises Violation, or Failed when the node sent no JSON."""
+        out = self.run.feed(chunk, last)
+        if self.run.status is core.Status.VIOLATION:
+            raise Violation("a name in the answer")
+        if self.run.status is not core.Status.OK:
+            raise Failed("the node's answer could not be understood", status=502)
+        return self.reader.named(out, last)
+
+
 def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     """The client's body. Raises Violation."""
-    grammar = plan.cluster.engine.grammar
-    failed = is_error(answer.status, answer.body)
-    state = plan.cluster.engine.tables.roots["error"] if failed else plan.answer_state()
-    if state is None:
-        raise Failed("the node sent an answer where none was expected", status=502)
-    reader.error = failed
-    bindings = answer_bindings(reader.targets, keep_tags=not plan.typed)
-    run = core.Pass(grammar, state, bindings, reader, max_depth=1000)
-    out = run.feed(answer.body, True)
-    if run.status is core.Status.VIOLATION:
-        raise Violation("a name in the answer")
-    if run.status is not core.Status.OK:
-        raise Failed("the node's answer could not be understood", status=502)
-    return reader.named(out)
+    reader.error = is_error(answer.status, answer.body)
+    state = plan.cluster.engine.tables.roots["error"] if reader.error else plan.answer_state()
+    return PoolWalk(plan, state, reader).feed(answer.body, True)
+
+
+def onward(plan: Plan, answer: Answer, reader: PoolAnswer, headers: Headers) -> Large:
+    """An answer above the window, which streams."""
+    return Large(answer.status, headers, PoolWalk(plan, plan.answer_state(), reader), answer.body)
 
 
 WRAPPED = "[bool] failed to parse field [must]"

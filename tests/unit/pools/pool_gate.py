@@ -120,6 +120,7 @@ def gate(
     *,
     fields: dict[str, Field] | None = None,
     aliases: dict[str, Alias] | None = None,
+    limits: dict[str, Any] | None = None,
     **placement: Any,
 ) -> Gate:
     """acme has ``logs`` (17) and ``books`` (18); the field ``n`` of logs is called ``n~2`` in its pool."""
@@ -128,6 +129,7 @@ def gate(
             "clusters": {"main": {"nodes": ["http://127.0.0.1:9"]}},
             "tenants": {"ids": ["acme", "zenith"]},
             "placement": {**LAYOUT, **placement},
+            "limits": limits or {},
         }
     )
     clock = [1000.0]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from esproxy.catalogue import names
-from esproxy.catalogue.documents import GONE
+from esproxy.catalogue.documents import GONE, OPEN, Entry, Index
+from esproxy.tenancy.pool_restore import PoolAnswer, PoolWalk
+from esproxy.tenancy.target import Target
 from tests.unit.pools.pool_gate import Gate, directory, gate, hit, hits
 
 FOREIGN = [
@@ -184,3 +188,27 @@ def test_without_lease_every_request_looks_for_itself() -> None:
     it = gate()
     it.catalogue.cache.lease_until = float("-inf")
     assert it.ask("GET", "/logs/_count", b"", lambda send: {"count": 3, "_shards": {}})[1]["count"] == 3
+
+
+@pytest.mark.parametrize("cut", [1, 2, 7, 50, 10_000])
+def test_answer_over_indices_that_share_a_physical_one_is_named_however_it_is_cut(cut: int) -> None:
+    cluster = gate().gateway.clusters["main"]
+    plan = SimpleNamespace(cluster=cluster, typed=False)
+    targets = [
+        Target("acme", name, Entry(n, "shared", "pool~x", "pool~x-1", OPEN), Index("acme", name, n, "shared", "pool~x", {}, {}))
+        for name, n in (("logs", 17), ("books", 18))
+    ]
+    wanted = [("logs", 17), ("books", 18), ("books", 18), ("logs", 17)] * 5
+    tree = hits(*(hit("pool~x-1", f"acme.{n}:{i}") for i, (_, n) in enumerate(wanted)), _shards=SHARDS_FAILED)
+    raw = orjson.dumps(tree)
+    walk = PoolWalk(plan, cluster.engine.tables.endpoints["search"].response, PoolAnswer(plan, targets, {}))
+    out = b"".join(walk.feed(raw[at : at + cut], at + cut >= len(raw)) for at in range(0, len(raw), cut))
+    found = orjson.loads(out)["hits"]["hits"]
+    assert [(one["_index"], one["_id"]) for one in found] == [(name, str(i)) for i, (name, _) in enumerate(wanted)]
+    assert walk.reader.unnamed == []
+
+
+SHARDS_FAILED = {
+    "total": 2, "successful": 1, "skipped": 0, "failed": 1,
+    "failures": [{"shard": 0, "index": "pool~x-1", "node": "n", "reason": {"type": "t", "reason": "r"}}],
+}  # fmt: skip

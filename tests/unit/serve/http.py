@@ -123,21 +123,21 @@ class Client:
         lines = (await self.reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
         status = int(lines[0].split()[1])
         headers = dict(line.lower().split(b": ", 1) for line in lines[1:] if line)
-        body, whole = b"", True
+        parts: list[bytes] = []
+        whole = True
         try:
             if head or status in (100, 204, 304):
                 pass
             elif headers.get(b"transfer-encoding") == b"chunked":
                 while size := int(await self.reader.readline() or b"x", 16):
-                    body += await self.reader.readexactly(size + 2)
-                    body = body[:-2]
+                    parts.append((await self.reader.readexactly(size + 2))[:-2])
                 await self.reader.readline()
             else:
-                body = await self.reader.readexactly(int(headers[b"content-length"]))
+                parts.append(await self.reader.readexactly(int(headers[b"content-length"])))
         except (asyncio.IncompleteReadError, ValueError) as error:
-            body += getattr(error, "partial", b"")
+            parts.append(getattr(error, "partial", b""))
             whole = False
-        return Got(status, headers, body, whole, self.reader.at_eof())
+        return Got(status, headers, b"".join(parts), whole, self.reader.at_eof())
 
     async def closed(self) -> bool:
         """Whether the server closes, with nothing more before that."""
