@@ -149,11 +149,6 @@ def join(parent: str, name: str) -> str:
     return f"{parent}.{name}" if parent else name
 
 
-def size(definition: Definition) -> int:
-    """Fields that a definition counts for: its multi-fields too."""
-    return 1 + len(definition.get("fields", ()))
-
-
 def check_at_end(rules: DynamicRules, known: Mapping[str, Field], new: Mapping[str, Definition]) -> None:
     """Limits that the node checks when the new fields are merged."""
     for path, definition in new.items():

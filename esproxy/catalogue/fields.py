@@ -5,17 +5,29 @@ there or has the same definition; otherwise the segment that clashes gets a name
 own segment that already ends in ``~`` and digits is always escaped with one more (``a~2`` → ``a~2~1``), so stripping the last
 ``~digits`` always restores.
 
+**Documents keep the names that their index does not know** (nulls, empty arrays, what ``dynamic`` lets be ignored), and a pool's
+node ignores what it does not know. So that such a name never meets another tenant's field, a field goes by its plain name only
+where a name that is not known can do no harm: it is in the mapping that all of the pool's indices declare, or no index of the
+pool ignores values there and emptiness means nothing to its type. Any other field gets ``n~2`` from the first.
+
 Objects are paths of their own, defined as ``{"type": "object"}`` with their parameters but without their properties.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from esproxy.catalogue.documents import Field
+from esproxy.catalogue import names
+from esproxy.catalogue.documents import Field, Index
 from esproxy.errors import Refusal
 
 Definition = dict[str, Any]
+REFERENCES = ("path", "copy_to")  # parameters of a definition that name other fields
+# Types whose parsers refuse a null or an empty array.
+NEVER_EMPTY = frozenset("geo_point geo_shape point shape xy_point xy_shape completion dense_vector knn_vector".split())
+IGNORING = ("false", "runtime", "false_allow_templates")  # dynamic, where documents may have what is not mapped
 
 
 def flatten(properties: dict[str, Any], prefix: str = "") -> dict[str, Definition]:
@@ -47,12 +59,22 @@ def nest(paths: dict[str, Definition]) -> dict[str, Any]:
     return properties
 
 
-def for_node(paths: dict[str, Definition]) -> dict[str, Definition]:
-    """Definitions as a pool of ``shared`` gets them: an object's own ``dynamic`` is the proxy's to apply where it would let the
-    node add fields by itself."""
-    return {
-        path: {k: v for k, v in d.items() if k != "dynamic" or str(v).lower() in ("false", "strict")} for path, d in paths.items()
-    }
+def size(definition: Definition) -> int:
+    """How many fields a definition counts for: its multi-fields too."""
+    return 1 + len(definition.get("fields", ()))
+
+
+def for_node(definition: Definition, physical: Callable[[str], str] | None = None) -> Definition:
+    """A definition as a pool of ``shared`` gets it: ``dynamic`` is the proxy's to apply, and other fields are named as they
+    are called there (``physical``, by default their first choice)."""
+    made = {key: value for key, value in definition.items() if key != "dynamic"}
+    for key in REFERENCES:
+        named = made.get(key)
+        if isinstance(named, str):
+            made[key] = (physical or physical_path)(named)
+        elif isinstance(named, list):
+            made[key] = [(physical or physical_path)(str(name)) for name in named]
+    return made
 
 
 def restored(segment: str) -> str:
@@ -67,8 +89,13 @@ def own_name(segment: str) -> str:
 
 
 def physical_properties(properties: dict[str, Any]) -> dict[str, Any]:
-    """An explicit mapping as a new pool has it: every name its first choice."""
-    return nest(for_node({physical_path(path): definition for path, definition in flatten(properties).items()}))
+    """An explicit mapping as a new pool has it."""
+    return nest(first_claims(properties))
+
+
+def first_claims(properties: dict[str, Any]) -> dict[str, Definition]:
+    """The fields of a new pool, every name its first choice."""
+    return {physical_path(path): for_node(definition) for path, definition in flatten(properties).items()}
 
 
 def physical_path(path: str) -> str:
@@ -80,31 +107,77 @@ def first_fields(properties: dict[str, Any]) -> dict[str, Field]:
     return {path: Field(definition, physical_path(path)) for path, definition in flatten(properties).items()}
 
 
-def place(wanted: dict[str, Definition], known: dict[str, Field], claims: dict[str, Definition]) -> dict[str, Field]:
-    """A physical path for each wanted logical one, parents first; ``known`` are the index's own. Claims are added to."""
+def as_created(index: Index) -> bool:
+    """Has an index of a pool with others still the mapping that they were made with?"""
+    return index.reason is None and names.family_shared(index.name, index.mapping, index.settings) == index.family
+
+
+def hides(index: Index) -> bool:
+    """Must what the index ignores be hidden from the fields of others? Not where they all ignore it (``place``)."""
+    if index.reason is not None or as_created(index):
+        return False
+    declared = (index.mapping, *(field.type for field in index.fields.values()))
+    return any(str(definition.get("dynamic", True)).lower() in IGNORING for definition in declared)
+
+
+def place(
+    wanted: dict[str, Definition],
+    known: dict[str, Field],
+    claims: dict[str, Definition],
+    common: Mapping[str, Any] | None = MappingProxyType({}),
+    *,
+    alone: bool = False,
+) -> dict[str, Field]:
+    """A physical path for each wanted logical one, parents first and what names other fields last; ``known`` are the index's
+    own. Claims are added to. ``common``: the mapping that all indices of the pool were made with, None when this one's was
+    changed since; ``alone``: nobody else is in the pool."""
     placed: dict[str, Field] = {}
-    for path in sorted(wanted, key=lambda p: p.count(".")):
-        if path in known:
+
+    def physical(path: str) -> str:
+        field = known.get(path) or placed.get(path)
+        return physical_path(path) if field is None else field.physical
+
+    for path in sorted(wanted, key=lambda p: (any(key in wanted[p] for key in REFERENCES), p.count("."))):
+        if path in known or path in placed:
             continue
         parent, dot, leaf = path.rpartition(".")
         at = ""
         if dot:
             holder = known.get(parent) or placed.get(parent)
             if holder is None:
-                placed |= place({parent: {"type": "object"}}, known | placed, claims)
+                placed |= place({parent: wanted.get(parent, {"type": "object"})}, known | placed, claims, common, alone=alone)
                 holder = placed[parent]
             if holder.type.get("type") not in ("object", "nested"):
                 reason = f"object mapping for [{parent}] tried to parse field [{parent}] as object, but found a concrete value"
                 raise Refusal(reason, type="mapper_parsing_exception")
             at = holder.physical + "."
-        placed[path] = Field(wanted[path], _claim(at, leaf, wanted[path], claims))
+        definition = for_node(wanted[path], physical)
+        harmless = common is not None and not _means_something_empty(definition)
+        plain = alone or (harmless and not _ignores(parent, known | placed, common or {}))
+        placed[path] = Field(wanted[path], _claim(at, leaf, definition, claims, plain))
     return placed
 
 
-def _claim(at: str, leaf: str, definition: Definition, claims: dict[str, Definition]) -> str:
+def _claim(at: str, leaf: str, definition: Definition, claims: dict[str, Definition], plain: bool) -> str:
     candidate, k = at + own_name(leaf), 1
-    while claims.get(candidate, definition) != definition:
+    while claims.get(candidate, definition) != definition or (k == 1 and candidate not in claims and not plain):
         k += 1
         candidate = f"{at}{leaf}~{k}"
     claims[candidate] = definition
     return candidate
+
+
+def _means_something_empty(definition: Definition) -> bool:
+    """Does a null or an empty array say something to this type?"""
+    below = definition.get("fields", {}).values()
+    return definition.get("type") in NEVER_EMPTY or any("null_value" in each for each in (definition, *below))
+
+
+def _ignores(parent: str, fields: Mapping[str, Field], mapping: Mapping[str, Any]) -> bool:
+    """May documents of this index have what is not mapped in this object?"""
+    while parent:
+        declared = fields[parent].type.get("dynamic") if parent in fields else None
+        if declared is not None:
+            return str(declared).lower() in IGNORING
+        parent = parent.rpartition(".")[0]
+    return str(mapping.get("dynamic", True)).lower() in IGNORING

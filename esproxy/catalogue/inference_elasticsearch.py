@@ -29,11 +29,10 @@ from esproxy.catalogue.dynamic_rules import (
     dynamic_of,
     is_false,
     join,
-    size,
     strict_error,
 )
 from esproxy.catalogue.dynamic_templates import RUNTIME_TYPE_OF, Definition
-from esproxy.catalogue.fields import flatten
+from esproxy.catalogue.fields import flatten, size
 from esproxy.errors import Failed
 
 VECTOR_SINCE = (8, 11)

@@ -30,11 +30,10 @@ from esproxy.catalogue.dynamic_rules import (
     dynamic_of,
     is_false,
     join,
-    size,
     strict_error,
 )
 from esproxy.catalogue.dynamic_templates import Definition
-from esproxy.catalogue.fields import flatten
+from esproxy.catalogue.fields import flatten, size
 from esproxy.errors import Refusal
 
 

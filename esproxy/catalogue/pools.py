@@ -96,13 +96,12 @@ def open_generation(pool: Pool) -> Generation:
 
 
 def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
-    """The physical index of a generation. Its root takes no field by itself: in ``shared`` the proxy adds them, in ``per-tenant``
-    they are in the objects."""
+    """The physical index of a generation. It takes no field by itself: in ``shared`` the proxy adds them, and what is not known
+    stays in the document, unmapped; in ``per-tenant`` they are in the objects."""
     root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout]}
-    mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": "strict"}
+    dynamic: Any = False if layout == "shared" else "strict"
+    mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": dynamic}
     if layout == "shared":
-        if str(pool.mapping.get("dynamic")).lower() == "false":
-            mappings["dynamic"] = False  # what is unknown stays in the document, unmapped
         mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
     settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
     settings.setdefault("index.number_of_shards", 1)

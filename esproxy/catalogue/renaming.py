@@ -3,9 +3,10 @@
 A field has a physical name of its own where its pool holds that name with another type (fields). Few entries have such fields;
 ``Renames.of`` gives None for all others, and their documents are not looked at.
 
-What an entry does not know keeps its name, unless ``hide_unknown``: an index that ignores unknown members (``dynamic: false``,
-null) shares its node's mapping with others, who may have given that very name a type. ``age~0`` is a name that no pool ever
-gives to a field, and comes back as ``age`` like every physical name.
+What an entry does not know (nulls, empty arrays, what ``dynamic`` lets be ignored) keeps its name, since no pool gives a plain
+name to a field that it could harm (fields). A name that looks like a physical one is escaped: ``a~2`` becomes ``a~2~1``. Only with
+``hide_unknown``, for an index whose ``dynamic`` was changed after its pool was made, is every unknown name hidden: ``age~0`` is a
+name that no pool ever gives to a field, and comes back as ``age``.
 
 Names with dots are rewritten as they stand: ``{"a.b": 1}`` becomes ``{"a.b~2": 1}``. Beyond leaves nothing is walked: the
 members of a geo point or a flattened field are values. A number keeps its digits, and members keep their order.
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from esproxy.catalogue.documents import Field
-from esproxy.catalogue.dynamic_rules import OBJECTS
-from esproxy.catalogue.fields import restored
+from esproxy.catalogue.dynamic_rules import OBJECTS, is_false
+from esproxy.catalogue.fields import own_name, restored
 from esproxy.errors import Refusal
 
 
@@ -40,45 +41,29 @@ class Renames:
     physical: _Names
     logical: _Names
 
-    hide_unknown: bool
+    unknown: Callable[[str], str]
+    every: bool  # has every document to be looked at?
 
     @classmethod
-    def of(cls, known: Mapping[str, Field], hide_unknown: bool = False) -> Renames | None:
-        """None when every field goes by its own name."""
-        if not hide_unknown and all(path == field.physical for path, field in known.items()):
-            return None
-        return cls(_tree(known, to_physical=True), _tree(known, to_physical=False), hide_unknown)
+    def of(cls, known: Mapping[str, Field], hide_unknown: bool = False) -> Renames:
+        every = hide_unknown or any(path != field.physical for path, field in known.items())
+        trees = _tree(known, to_physical=True), _tree(known, to_physical=False)
+        return cls(*trees, _hidden if hide_unknown else own_name, every)
 
     def physical_document(self, raw: bytes) -> bytes:
         """The very same bytes where nothing is called otherwise."""
-        return _Rewrite(self.physical, _hidden if self.hide_unknown else _same)(raw)
+        if not self.every and b"~" not in raw and b"\\u00" not in raw:
+            return raw
+        return _Rewrite(self.physical, self.unknown)(raw)
 
     def logical_document(self, raw: bytes) -> bytes:
-        return _Rewrite(self.logical, restored if self.hide_unknown else _same)(raw)
-
-
-def as_written(raw: bytes, known: Mapping[str, Field]) -> bytes:
-    """A stored document as its tenant wrote it, also with fields that somebody has added since ``known`` was read: the first
-    unknown name on a way is restored by its own spelling."""
-    return raw if b"~" not in raw else _Rewrite(_tree(known, to_physical=False), restored)(raw)
-
-
-def physical_document(raw: bytes, known: Mapping[str, Field]) -> bytes:
-    renames = Renames.of(known)
-    return raw if renames is None else renames.physical_document(raw)
-
-
-def logical_document(raw: bytes, known: Mapping[str, Field]) -> bytes:
-    renames = Renames.of(known)
-    return raw if renames is None else renames.logical_document(raw)
+        """A stored document as its tenant wrote it, also with fields that somebody has added since this was made: the first
+        unknown name on a way is restored by its own spelling."""
+        return raw if b"~" not in raw and b"\\u00" not in raw else _Rewrite(self.logical, restored)(raw)
 
 
 def _hidden(name: str) -> str:
     return f"{name}~0"
-
-
-def _same(name: str) -> str:
-    return name
 
 
 def logical_path(physical: str) -> str:
@@ -93,7 +78,7 @@ def _tree(known: Mapping[str, Field], to_physical: bool) -> _Names:
         sides = list(zip(path.split("."), field.physical.split("."), strict=True))
         for place, (logical, physical) in enumerate(sides):
             comes, goes = (logical, physical) if to_physical else (physical, logical)
-            walked = place + 1 < len(sides) or field.type.get("type") in OBJECTS
+            walked = place + 1 < len(sides) or (field.type.get("type") in OBJECTS and not is_false(field.type.get("enabled")))
             at = at.below.setdefault(comes, _Names(goes, walked, {}))
     return root
 
@@ -123,13 +108,19 @@ class _Rewrite:
 
     def _value(self, value: Any, names: _Names) -> None:
         if isinstance(value, _Members):
+            hidden: set[int] = set()
             for place, (key, below) in enumerate(value):
                 found, name = self._followed(key, names)
                 if name != key:
                     value[place] = name, below
                     self.changed = True
+                    if found is None and key.endswith("~0"):
+                        hidden.add(place)
                 if found is not None and found.walked:
                     self._value(below, found)
+            if hidden:  # a name that has become known since stands for what was hidden under it before
+                seen = {key for place, (key, _) in enumerate(value) if place not in hidden}
+                value[:] = [member for place, member in enumerate(value) if place not in hidden or member[0] not in seen]
         elif isinstance(value, list):
             for below in value:
                 self._value(below, names)

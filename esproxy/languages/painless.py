@@ -21,6 +21,8 @@ their ``params`` are the client's own, hence ``Context``. In ingest scripts a st
 
 An index's name is read through a small function put before the source; it depends on the *length* of the prefix only,
 so that tenants share compiled scripts (nodes limit compilations), and leaves ``.ds-`` of a data stream's indices in place.
+In a pool, where all documents of a script have one logical index, the function is a constant; ids and routing values are read
+through one that takes the scope off, by its length too. A routing value that is the bare scope is none.
 Lucene expressions (``lang: expression``) only know ``doc['f']``, ``.value`` and the like: the same functions serve them.
 """
 
@@ -35,6 +37,7 @@ from esproxy.languages.painless_scan import Context, Ref, Reference, Scanner, Sc
 __all__ = ["Context", "Ref", "Reference", "Script", "rewrite", "scan"]
 
 HELPER = "esproxyIndex"
+OWN = "esproxyOwn"
 
 
 def scan(source: str, context: Context = Context.SEARCH) -> Script:
@@ -51,17 +54,22 @@ def rewrite(
     id_scope_length: int | None = None,
     source_root: str | None = None,
     context: Context = Context.SEARCH,
+    index_name: str | None = None,
 ) -> str:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
-    ``index_prefix`` and writes with it, and reads of an id without its first ``id_scope_length`` characters. With
+    ``index_prefix`` and writes with it, or ``index_name`` wherever it is read; and reads of an id and a routing value without
+    their first ``id_scope_length`` characters. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
     ``params._source`` become, also where they are computed, and paths below keep their names. Computed references else are
     left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
     scanner = Scanner(source, context)
     scanner.run()
     edits = Edits(source)
-    if index_prefix and any(ref.kind is Ref.INDEX and ref.value and not ref.write for ref in scanner.found):
-        edits.put(0, 0, helper(len(index_prefix)))
+    read = {ref.kind for ref in scanner.found if ref.value and not ref.write}
+    if Ref.INDEX in read and (index_prefix or index_name is not None):
+        edits.put(0, 0, helper(len(index_prefix)) if index_prefix else constant(index_name or ""))
+    if id_scope_length and not read.isdisjoint((Ref.ID, Ref.ROUTING)):
+        edits.put(0, 0, unscoped(id_scope_length))
     closing: list[int] = []  # written last: what ends at the same place belongs inside
     for ref in scanner.found:
         if ref.kind is Ref.SOURCE and source_root is not None:
@@ -74,16 +82,17 @@ def rewrite(
             new = field(ref.value)
             if new != ref.value:
                 edits.put(ref.start, ref.end, steps_to([new], edits.text[ref.start : ref.end]) if ref.steps else quote(new))
-        elif ref.kind is Ref.INDEX and index_prefix:
+        elif ref.kind is Ref.INDEX and (index_prefix or index_name is not None):
             if not ref.write:
                 edits.put(ref.start, ref.start, f"{HELPER}(")
                 edits.put(ref.end, ref.end, ")")
-            elif ref.write == "=":
+            elif ref.write == "=" and index_prefix:
                 begin, end = scanner.assigned(ref)
                 edits.put(begin, begin, f" {quote(index_prefix)} + (")
                 closing.append(end)
-        elif ref.kind is Ref.ID and id_scope_length and not ref.write:
-            edits.put(ref.end, ref.end, f".substring({id_scope_length})")
+        elif ref.kind in (Ref.ID, Ref.ROUTING) and id_scope_length and not ref.write:
+            edits.put(ref.start, ref.start, f"{OWN}(")
+            edits.put(ref.end, ref.end, ")")
     for end in closing:
         edits.put(end, end, ")")
     written = edits.apply()
@@ -96,6 +105,20 @@ def helper(length: int) -> str:
     stream = ".ds-"
     body = f"i.startsWith('{stream}')?'{stream}'+i.substring({len(stream) + length}):i.substring({length})"
     return f"String {HELPER}(def i){{return {body}}} "
+
+
+def constant(name: str) -> str:
+    return f"String {HELPER}(def i){{return {quote(name)}}} "
+
+
+def unscoped(length: int) -> str:
+    return f"String {OWN}(def v){{return v==null||v.length()=={length}?null:v.substring({length})}} "
+
+
+def restored_in_pool(text: str, index_name: str, id_scope_length: int) -> str:
+    """``restored`` for a script over documents of one index in a pool."""
+    text = text.replace(constant(index_name), "").replace(unscoped(id_scope_length), "")
+    return _unwrapped(_unwrapped(text, f"{HELPER}("), f"{OWN}(")
 
 
 def restored(text: str, index_prefix: str) -> str:

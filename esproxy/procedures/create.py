@@ -16,7 +16,7 @@ from esproxy.catalogue import names, pools
 from esproxy.catalogue.change import NoChange, change, change_directory, present, read_directory
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
-from esproxy.catalogue.fields import first_fields, flatten, physical_path
+from esproxy.catalogue.fields import first_claims, first_fields
 from esproxy.catalogue.objects import object_mapping
 from esproxy.catalogue.store import Conflict, Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
@@ -153,7 +153,7 @@ def _generation(cat: Catalogue, meta: Index) -> Steps[str]:
     physical = generation.physical
     if not (yield from cat.store.exists(physical)):
         if meta.layout == "shared":
-            explicit = {physical_path(path): d for path, d in flatten(stored.doc.mapping.get("properties", {})).items()}
+            explicit = first_claims(stored.doc.mapping.get("properties", {}))
             try:
                 yield from cat.store.create(names.claims_id(physical), Claims(physical, explicit))
             except Conflict:

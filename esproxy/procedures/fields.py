@@ -20,7 +20,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
-from esproxy.catalogue.fields import for_node, nest, place
+from esproxy.catalogue.fields import as_created, for_node, nest, physical_path, place, size
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
 from esproxy.procedures.drop_pool import seal
@@ -37,25 +37,27 @@ def add_fields(
     missing = {path: d for path, d in wanted.items() if path not in stored.doc.fields}
     if not missing:
         return stored.doc.fields
-    if len(stored.doc.fields) + len(missing) > limit:
-        raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{len(missing)}]")
+    added = sum(map(size, missing.values()))
+    if sum(size(field.type) for field in stored.doc.fields.values()) + added > limit:
+        raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{added}]")
     placed: dict[str, Field] = {}
 
     def claim(claims: Claims) -> None:
         before = len(claims.fields)
         placed.clear()
-        placed.update(place(missing, stored.doc.fields, claims.fields))
+        common = stored.doc.mapping if as_created(stored.doc) else None
+        placed.update(place(missing, stored.doc.fields, claims.fields, common, alone=stored.doc.reason is not None))
         if len(claims.fields) == before:
             raise NoChange
         if len(claims.fields) > cat.caps.node_fields:
-            raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{len(missing)}]")
+            raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{added}]")
 
     claims = yield from change(cat, Claims, names.claims_id(physical), claim)
     if claims is None:
         raise Failed("a pool has no record of its fields")
     if len(claims.doc.fields) >= cat.caps.fields:
         yield from seal(cat, stored.doc.family, physical)
-    yield from cat.store.put_mapping(physical, nest(for_node(_with_parents(placed, stored.doc.fields))))
+    yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)))
 
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}
@@ -76,12 +78,32 @@ def _fits(path: str, field: Field, fields: dict[str, Field]) -> bool:
     return not dot or (parent in fields and field.physical.startswith(fields[parent].physical + "."))
 
 
-def _with_parents(placed: dict[str, Field], known: dict[str, Field]) -> dict[str, dict[str, Any]]:
+def _definitions(placed: dict[str, Field], known: dict[str, Field]) -> dict[str, dict[str, Any]]:
     """Definitions by physical path, known parents included: a nested object must be named as such again."""
-    paths = {field.physical: field.type for field in placed.values()}
+
+    def physical(path: str) -> str:
+        field = known.get(path) or placed.get(path)
+        return physical_path(path) if field is None else field.physical
+
+    paths = {field.physical: for_node(field.type, physical) for field in placed.values()}
     for path in placed:
         while "." in path:
             path = path.rpartition(".")[0]
             if path in known:
-                paths[known[path].physical] = known[path].type
+                paths[known[path].physical] = for_node(known[path].type)
     return paths
+
+
+def remove_fields(cat: Catalogue, tenant: str, number: int, added: dict[str, Field]) -> Steps[None]:
+    """Take back fields that only refused documents brought. Whoever wrote a document with one of them meanwhile, by what was
+    cached of the index, has it in the pool all the same; the next such document brings it back under the same name."""
+
+    def remove(index: Index) -> None:
+        gone = {path for path, field in added.items() if index.fields.get(path) == field}
+        gone -= {path for path in gone if any(other.startswith(path + ".") for other in index.fields.keys() - gone)}
+        if not gone:
+            raise NoChange
+        for path in gone:
+            del index.fields[path]
+
+    yield from change(cat, Index, names.index_id(tenant, number), remove)

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
-from esproxy.catalogue.fields import flatten, nest
+from esproxy.catalogue.fields import flatten, hides, nest
 from esproxy.catalogue.objects import logical_object
-from esproxy.catalogue.renaming import Renames, as_written, logical_path
+from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
 from esproxy.errors import Refusal
 from esproxy.tenancy.expressions import matching
@@ -104,11 +104,9 @@ class Shared:
         return {path: field.physical for path, field in self.index.fields.items() if field.physical != path}
 
     @cached_property
-    def renames(self) -> Renames | None:
-        """How its documents are stored, None when as they are. What an index ignores must not meet the field of another."""
-        declared = [self.index.mapping, *(field.type for field in self.index.fields.values())]
-        ignores = any(str(definition.get("dynamic", "true")).lower() in ("false", "none") for definition in declared)
-        return Renames.of(self.index.fields, ignores)
+    def renames(self) -> Renames:
+        """How its documents are stored."""
+        return Renames.of(self.index.fields, hides(self.index))
 
     def field(self, name: str) -> str:
         exact = self.renamed.get(name)
@@ -129,10 +127,10 @@ class Shared:
         return logical_path(physical)
 
     def document(self, raw: bytes) -> bytes:
-        return raw if self.renames is None else self.renames.physical_document(raw)
+        return self.renames.physical_document(raw)
 
     def source(self, raw: bytes) -> bytes:
-        return as_written(raw, self.index.fields)
+        return self.renames.logical_document(raw)
 
     def text(self, text: str) -> str:
         for path, name in self.renamed.items():

@@ -15,7 +15,7 @@ from esproxy.catalogue.dynamic_rules import compile_rules, number_kind
 from esproxy.catalogue.dynamic_templates import templates
 from esproxy.catalogue.fields import first_fields, flatten, nest
 from esproxy.catalogue.inference import infer, new_fields, read
-from esproxy.catalogue.renaming import Renames, logical_document, logical_path, physical_document
+from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.errors import EsproxyError, Refusal
 
 ES, OS = ("elasticsearch", "9.4.3"), ("opensearch", "3.8.0")
@@ -238,24 +238,23 @@ KNOWN = {
     ],
 )
 def test_documents_are_renamed_both_ways(logical: bytes, physical: bytes) -> None:
-    assert physical_document(logical, KNOWN) == physical
-    assert json.loads(logical_document(physical, KNOWN)) == json.loads(logical)
+    assert Renames.of(KNOWN).physical_document(logical) == physical
+    assert json.loads(Renames.of(KNOWN).logical_document(physical)) == json.loads(logical)
 
 
 @pytest.mark.parametrize("raw", [b'{"plain" : 1}', b'{"x":{"a":1}}', b"{}", b"[]"])
 def test_a_document_without_renamed_fields_is_the_same_object(raw: bytes) -> None:
-    assert physical_document(raw, KNOWN) is raw
-    assert logical_document(raw, KNOWN) is raw
+    assert Renames.of(KNOWN).physical_document(raw) is raw
+    assert Renames.of(KNOWN).logical_document(raw) is raw
 
 
 def test_a_document_of_an_entry_without_renamed_fields_is_not_even_read() -> None:
     raw = b"not json"
-    assert physical_document(raw, {"plain": KNOWN["plain"]}) is raw
+    assert Renames.of({"plain": KNOWN["plain"]}).physical_document(raw) is raw
 
 
 def test_unknown_members_can_be_hidden_from_the_pools_mapping() -> None:
     renames = Renames.of(KNOWN, hide_unknown=True)
-    assert renames is not None
     raw = b'{"age":"x","o":{"y":{"a":1}},"o.z.w":1,"g":{"lat":1},"v~2":3,"plain":4,"q":[{"a":1}]}'
     hidden = renames.physical_document(raw)
     assert list(json.loads(hidden)) == ["age~0", "o~3", "o~3.z~0.w", "g~2", "v~2~0", "plain", "q~0"]
@@ -263,9 +262,20 @@ def test_unknown_members_can_be_hidden_from_the_pools_mapping() -> None:
     assert renames.logical_document(hidden) == raw
 
 
+def test_a_name_that_became_known_stands_for_the_one_that_was_hidden() -> None:
+    assert Renames.of(KNOWN).logical_document(b'{"plain~0":null,"x~0":1,"plain":2}') == b'{"x":1,"plain":2}'
+
+
+def test_an_unknown_name_that_looks_physical_is_escaped() -> None:
+    renames = Renames.of({"plain": KNOWN["plain"]})
+    for raw, stored in ((b'{"x~5":null}', b'{"x~5~1":null}'), (b'{"x\\u007e5":[]}', b'{"x~5~1":[]}'), (b'{"a":"~"}', b'{"a":"~"}')):
+        assert renames.physical_document(raw) == stored
+        assert json.loads(renames.logical_document(stored)) == json.loads(raw)
+
+
 def test_a_document_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(Refusal):
-        physical_document(b'{"a":', KNOWN)
+        Renames.of(KNOWN).physical_document(b'{"a":')
 
 
 @given(document=DOCUMENTS)
@@ -276,7 +286,6 @@ def test_renaming_there_and_back_is_identity(document: dict[str, Any]) -> None:
         "c": Field({"type": "object"}, "c"),
     }
     renames = Renames.of(known, hide_unknown=True)
-    assert renames is not None
     raw = json.dumps(document).encode()
     assert json.loads(renames.logical_document(renames.physical_document(raw))) == document
 

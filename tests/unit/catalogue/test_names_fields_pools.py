@@ -48,6 +48,40 @@ def test_field_of_the_index_is_not_placed_again():
     assert fields.place({"a": TEXT}, {"a": Field(LONG, "a")}, {"a": LONG}) == {}
 
 
+@pytest.mark.parametrize(
+    ("definition", "common"),
+    [
+        ({"type": "long", "null_value": 1}, {}),
+        ({"type": "text", "fields": {"k": {"type": "keyword", "null_value": "x"}}}, {}),
+        ({"type": "geo_point"}, {}),
+        (LONG, {"dynamic": "runtime"}),
+        (LONG, {"dynamic": False}),
+        (LONG, None),
+    ],
+)
+def test_field_that_unknown_values_could_meet_never_has_its_plain_name(definition: dict[str, Any], common: Any):
+    claims: dict[str, dict[str, Any]] = {}
+    assert fields.place({"a": definition, "a~3": definition}, {}, claims, common)["a"].physical == "a~2"
+    assert claims.keys() == {"a~2", "a~3~2"}
+    assert fields.place({"a": definition}, {}, claims, common)["a"].physical == "a~2"
+    assert fields.place({"a": definition}, {}, {"a": definition}, common)["a"].physical == "a"  # which all indices declare
+    assert fields.place({"a": definition}, {}, {}, common, alone=True)["a"].physical == "a"
+
+
+def test_field_in_an_object_that_ignores_what_it_does_not_know_never_has_its_plain_name():
+    known = {"o": Field({"type": "object", "dynamic": False}, "o"), "p": Field({"type": "object", "dynamic": True}, "p")}
+    placed = fields.place({"o.x.y": LONG, "p.x": LONG}, known, {}, {"dynamic": False})
+    assert {path: field.physical for path, field in placed.items()} == {"o.x": "o.x~2", "o.x.y": "o.x~2.y~2", "p.x": "p.x"}
+
+
+def test_definition_that_names_other_fields_names_them_as_they_are_called():
+    claims = {"b": TEXT, "o": LONG}
+    wanted = {"a": {"type": "text", "copy_to": ["b", "later"]}, "z": {"type": "alias", "path": "o.x"}, "b": LONG, "o.x": LONG}
+    placed = fields.place(wanted, {}, claims)
+    assert claims["a"]["copy_to"] == ["b~2", "later"] and claims["z"]["path"] == "o~2.x"
+    assert placed["a"].type["copy_to"] == ["b", "later"]
+
+
 def test_mapping_flattened_and_nested_is_the_same():
     mapping = {"a": LONG, "o": {"type": "object", "properties": {"x": TEXT, "n": {"type": "nested", "properties": {"y": LONG}}}}}
     assert fields.nest(fields.flatten(mapping)) == mapping

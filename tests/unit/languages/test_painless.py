@@ -222,6 +222,7 @@ def test_rewrite_under_a_source_root_reaches_computed_paths_too() -> None:
 
 
 HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substring(9):i.substring(5)} "
+OWN = "String esproxyOwn(def v){return v==null||v.length()==7?null:v.substring(7)} "
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,8 @@ HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substr
             "if (a) ctx._index = 'acme.' + ( g(1, 2)); else ctx._index = 'acme.' + ( 'b')",
         ),
         ("ctx._index += '-old'", "ctx._index += '-old'"),
-        ("metadata().index = 'a' + metadata().id", "metadata().index = 'acme.' + ( 'a' + metadata().id.substring(7))"),
+        ("metadata().index = 'a' + metadata().id", OWN + "metadata().index = 'acme.' + ( 'a' + esproxyOwn(metadata().id))"),
+        ("ctx._source.r = ctx._routing", OWN + "ctx._source.r = esproxyOwn(ctx._routing)"),
         ("ctx._id = 'a'", "ctx._id = 'a'"),
     ],
 )
@@ -307,3 +309,16 @@ def test_restored_text_shows_the_script_as_the_client_wrote_it(source, context):
     written = painless.rewrite(source, lambda name: name, "acme.", context=context)
     assert written != source
     assert painless.restored(written, "acme.") == source
+
+
+def test_rewrite_in_a_pool_names_the_index_and_hides_the_scope() -> None:
+    source = "if (ctx._index == 'it\\'s') { ctx._source.r = ctx['_routing'] + ctx._id }"
+    written = rewrite(source, same, None, 8, context=WRITE, index_name="it's")
+    assert written.startswith("String esproxyIndex(def i){return 'it\\'s'} String esproxyOwn(def v){")
+    assert written.endswith("ctx._source.r = esproxyOwn(ctx['_routing']) + esproxyOwn(ctx._id) }")
+    assert painless.restored_in_pool(written, "it's", 8) == source
+
+
+def test_rewrite_in_a_pool_leaves_what_is_written() -> None:
+    source = "ctx._index = 'a'; ctx._routing = 'b'"
+    assert rewrite(source, same, None, 8, context=WRITE, index_name="a") is source
