@@ -62,3 +62,4 @@ class Op(IntEnum):
     REFUSE = 5  # end the pass
     DROP = 6  # leave the key and its value out
     WATCH = 7  # copy; a string equal to the given bytes sets META_FIELD
+    OMIT = 8  # a STOP; where the resolver answers nothing (b""), the member is left out, unless it is its object's first

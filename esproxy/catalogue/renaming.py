@@ -4,7 +4,7 @@ A field has a physical name of its own where its pool holds that name with anoth
 ``Renames.of`` gives None for all others, and their documents are not looked at.
 
 What an entry does not know (nulls, empty arrays, what ``dynamic`` lets be ignored) keeps its name, since no pool gives a plain
-name to a field that it could harm (fields). A name that looks like a physical one is escaped: ``a~2`` becomes ``a~2~1``. Only with
+name to a field that it could harm (fields). A name that looks like a physical one is escaped: ``a~2`` is ``a~2~1``. Only with
 ``hide_unknown``, for an index whose ``dynamic`` was changed after its pool was made, is every unknown name hidden: ``age~0`` is a
 name that no pool ever gives to a field, and comes back as ``age``.
 

@@ -220,7 +220,7 @@ cdef class BulkPass(Body):
                     self.faults = []
                 self.faults.append((self.records, failure(w, self.table)))
                 forget(w)
-                w.hold = w.drop = NULL
+                w.hold = w.omit = w.drop = NULL
                 w.status = OK
                 w.n_edits = n_edits
                 w.grow = grown

@@ -102,6 +102,7 @@ cdef struct Walker:
     const State* state  # of the value that is expected or under way
     const uint8_t* start  # of the token under way, when it is held
     const uint8_t* hold  # what may not leave the window yet; NULL: nothing
+    const uint8_t* omit  # a member that may be left out once its value is known: its comma; it is held. NULL: none
     const uint8_t* drop  # what is being left out begins here; NULL: nothing
     int depth
     Frame* frames  # frames[0] stands for the body itself

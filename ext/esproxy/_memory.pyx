@@ -94,7 +94,7 @@ cdef void begin(Walker* w, const State* states, const Act* acts, int32_t root, i
     w.n_edits = 0
     w.grow = 0
     w.held_size = 0
-    w.hold = w.drop = w.start = NULL
+    w.hold = w.omit = w.drop = w.start = NULL
     w.marks = 0
     w.unknown = 0
     restart(w, root)
@@ -201,6 +201,8 @@ cdef void rebase(Walker* w, ptrdiff_t by) noexcept nogil:
         w.start += by
     if w.hold != NULL:
         w.hold += by
+    if w.omit != NULL:
+        w.omit += by
     if w.drop != NULL:
         w.drop += by
     for i in range(w.n_edits):

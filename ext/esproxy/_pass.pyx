@@ -79,6 +79,8 @@ cdef class Body:
         cdef Walker* w = self.w
         cdef bytes token
         cdef Py_ssize_t size = w.stop_end - w.stop_start
+        cdef const uint8_t* omit = w.omit
+        w.omit = NULL
         if self.resolver is None:
             fail(w, VIOLATION if w.stop_op == OP_STRIP else UNRESOLVED, w.stop_start)
             return 0
@@ -91,10 +93,17 @@ cdef class Body:
                 self.misses += 1
             elif type(answer) is not bytes:
                 raise TypeError(f"a resolver answers in bytes, not {type(answer).__name__}")
+            elif not answer and omit == NULL:
+                raise ValueError("a resolver answers nothing for what cannot be left out")
             w.status = OK
         finally:
             self.busy = False
         if answer is None or answer == token:
+            return 0
+        if not answer:
+            if not edit(w, omit, w.stop_end - omit, NULL, 0):
+                fail(w, NO_MEMORY, w.base)
+                raise MemoryError
             return 0
         if self.answers is None:
             self.answers = []

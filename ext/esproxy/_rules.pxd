@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
 
 from esproxy._memory cimport DEPTH, GO_ON, NO_MEMORY, STOP, Frame, Walker, fail, more_frames
-from esproxy._table cimport OP_DROP, Act, Slot, State, find
+from esproxy._table cimport OP_DROP, OP_OMIT, Act, Slot, State, find
 
 cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags) noexcept nogil
 cdef int edit_name(Walker* w, int kind, const Act* act, const uint8_t* start, const uint8_t* end, int flags) noexcept nogil
@@ -33,7 +33,7 @@ cdef inline int know(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
         slot = find(&f.state.keys, start + 1, quote - start - 1)
         if slot != NULL and slot.index < 64 and not f.seen >> slot.index & 1:
             state = slot.state
-            if w.acts[state.kind].op != OP_DROP:
+            if w.acts[state.kind].op != OP_DROP and w.acts[state.kind].op != OP_OMIT:
                 f.seen |= <uint64_t>1 << slot.index
                 f.written = True
                 w.slot = slot

@@ -22,7 +22,7 @@ from esproxy._memory cimport (
 )
 from esproxy._table cimport (
     ENSURED, KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP,
-    OP_PREFIX, OP_REFUSE, OP_STOP, OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
+    OP_OMIT, OP_PREFIX, OP_REFUSE, OP_STOP, OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
 )
 
 # What a name may consist of to be prefixed without a further look: [a-z0-9][a-z0-9_.-]*
@@ -122,6 +122,8 @@ cdef int edit_scalar(Walker* w, const Act* act, const uint8_t* start, const uint
     cdef bint null = start[0] == c'n'
     if act.op == OP_WRAP or w.state.spans:
         return ask(w, start, end, kind, act.op)
+    if null:
+        w.omit = NULL
     if null or act.op == OP_WATCH:
         return GO_ON
     if kind == KIND_SOURCE and (start[0] == c't' or start[0] == c'f'):
@@ -180,6 +182,9 @@ cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
             if slot.index < 64:
                 f.dropped |= <uint64_t>1 << slot.index
             return leave_out(w, f, start)
+        if w.acts[w.state.kind].op == OP_OMIT and f.written:
+            w.omit = w.hold  # the comma before it; held on
+            return GO_ON
     elif f.state.other < 0:
         return fail(w, UNKNOWN_KEY, start)
     else:
@@ -205,6 +210,12 @@ cdef int leave_out(Walker* w, Frame* f, const uint8_t* start) noexcept nogil:
     w.hold = NULL
     w.state = &LEFT_OUT
     return GO_ON
+
+
+cdef void keep(Walker* w) noexcept nogil:
+    """What begins is no name: its member stays."""
+    if w.omit != NULL:
+        w.omit = w.hold = NULL
 
 
 cdef int untag(Walker* w, Frame* f, const Act* act, const uint8_t* start, const uint8_t* quote) noexcept nogil:
@@ -233,6 +244,7 @@ cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil
     cdef const Act* act = &w.acts[s.kind]
     cdef const Act* wrap = NULL
     cdef int event
+    keep(w)
     if act.op == OP_STOP and s.spans:
         return span(w, p)
     if not s.walked and not s.opaque:
@@ -252,6 +264,7 @@ cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil
 cdef int open_array(Walker* w, const State* s, const uint8_t* p) noexcept nogil:
     """p is at a ``[``. As `open_object`; arrays are transparent, but what may be anything is one thing to a STOP."""
     cdef const Act* act = &w.acts[s.kind]
+    keep(w)
     if s.opaque:
         if act.op == OP_STOP and s.kind == KIND_OPAQUE:
             return span(w, p)

@@ -30,6 +30,7 @@ cdef enum:
     OP_REFUSE = 5
     OP_DROP = 6
     OP_WATCH = 7
+    OP_OMIT = 8
 
 cdef enum:
     MARK_META_FIELD = 4

@@ -19,13 +19,13 @@ from esproxy.api.kinds import Kind, Mark, Op
 _ROW = frozenset(("kind", "keys", "other", "tags", "items", "ensure", "unless", "mark", "reason"))
 _ANYTHING = frozenset((Kind.OPAQUE, Kind.DOC, Kind.SETTINGS))
 _OBJECTS = _ANYTHING | {Kind.QUERY}
-_OF_NAMES = frozenset((Op.PREFIX, Op.STRIP, Op.WATCH))
+_OF_NAMES = frozenset((Op.PREFIX, Op.STRIP, Op.WATCH, Op.OMIT))
 
 NUMBERS = {  # what the core was compiled with, for the test that compares it with esproxy.api.kinds
     "COPY": KIND_COPY, "OPAQUE": KIND_OPAQUE, "REFUSE": KIND_REFUSE, "QUERY": KIND_QUERY, "DOC": KIND_DOC,
     "SETTINGS": KIND_SETTINGS, "UNKNOWN": KIND_UNKNOWN, "TAGGED": KIND_TAGGED, "SOURCE": KIND_SOURCE,
     "op": {"COPY": OP_COPY, "PREFIX": OP_PREFIX, "STRIP": OP_STRIP, "STOP": OP_STOP, "WRAP": OP_WRAP,
-           "REFUSE": OP_REFUSE, "DROP": OP_DROP, "WATCH": OP_WATCH},
+           "REFUSE": OP_REFUSE, "DROP": OP_DROP, "WATCH": OP_WATCH, "OMIT": OP_OMIT},
     "mark": {"META_FIELD": MARK_META_FIELD},
 }
 

@@ -176,7 +176,9 @@ cdef int walk(Walker* w) noexcept nogil:
                 p = string_end(p, end, &verdict, &flags)
                 if verdict != FOUND:
                     if act.op != OP_COPY:
-                        w.start = w.hold = start
+                        w.start = start
+                        if w.omit == NULL:
+                            w.hold = start
                     return cut_string(w, p, verdict, T_STRING, flags, expect, s)
                 p += 1
                 expect = E_AFTER
@@ -218,7 +220,9 @@ cdef int walk(Walker* w) noexcept nogil:
                 p = number_end(p, &phase)
                 event = cut_number(w, p, phase)
                 if event == MORE and act.op != OP_COPY:
-                    w.start = w.hold = start
+                    w.start = start
+                    if w.omit == NULL:
+                        w.hold = start
                 if event != GO_ON:
                     return leave(w, p, expect, s, event)
             elif c == c't' or c == c'f' or c == c'n':

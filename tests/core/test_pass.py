@@ -9,10 +9,11 @@ import orjson
 import pytest
 
 from esproxy.core import WIDE, Action, Bindings, BodyError, Kind, Op, Pass, Status, Table, rewrite
-from tests.core.run import check_cuts, echo, passes, run
-from tests.core.tables import BINDINGS, PREFIX, ROOTS, TABLE
+from tests.core.run import check_cuts, cuts, echo, passes, run
+from tests.core.tables import BINDINGS, PREFIX, ROOTS, STATES, TABLE
 
 SEARCH = ROOTS["search"]
+HIT = next(number for number, state in enumerate(STATES) if "_routing" in state.get("keys", {}))
 
 
 def test_feeding_after_the_last_bytes_is_a_mistake():
@@ -218,3 +219,35 @@ def test_passes_that_end_in_any_way_leak_nothing():
     done = subprocess.run([sys.executable, "-c", LEAKS.format(root=root)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 1024
+
+
+OMITS = Bindings({Kind.ROUTING: Action(Op.OMIT), Kind.ID: Action(Op.STRIP, PREFIX)})
+
+
+def unscoped(kind: Kind, token: bytes) -> bytes:
+    return b"" if token in (b'"s"', b"7") else token.replace(b"s:", b"")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"_id":"zqp.1","_routing":"s","_score":1}', b'{"_id":"1","_score":1}'),
+        (b'{"_id":"zqp.1" , "_routing" : "s" }', b'{"_id":"1"  }'),
+        (b'{"_id":"zqp.1","_routing":"s:a","_score":1}', b'{"_id":"1","_routing":"a","_score":1}'),
+        (b'{"_id":"zqp.1","\\u005frouting":"s","_score":1}', b'{"_id":"1","_score":1}'),
+        (b'{"_score":1,"_routing":7,"_id":"zqp.1"}', b'{"_score":1,"_id":"1"}'),
+        (b'{"_score":1,"_routing":null,"_id":"zqp.1"}', b'{"_score":1,"_routing":null,"_id":"1"}'),
+        (b'{"_score":1,"_routing":["s:a","s:b"],"_id":"zqp.1"}', b'{"_score":1,"_routing":["a","b"],"_id":"1"}'),
+        (b'{"_routing":"s:a","_id":"zqp.1"}', b'{"_routing":"a","_id":"1"}'),
+    ],
+)
+def test_member_is_left_out_where_the_resolver_answers_nothing(body, expected):
+    told = check_cuts(passes(TABLE, HIT, OMITS), body, unscoped)
+    assert told.output == expected and told.status is Status.OK
+
+
+@pytest.mark.parametrize("body", [b'{"_routing":"s"}', b'{"_score":1,"_routing":["s"]}', b'{"_score":1,"_routing":[[],"s"]}'])
+def test_nothing_for_what_cannot_be_left_out_is_a_mistake(body):
+    for parts in cuts(body):
+        with pytest.raises(ValueError, match="cannot be left out"):
+            run(passes(TABLE, HIT, OMITS), parts, unscoped)
