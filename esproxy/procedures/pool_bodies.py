@@ -69,6 +69,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     plan = request.plan
     for anew in (False, True):
         resolver = PoolResolver(plan, targets)
+        resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
         out, run = walk(plan, state, body, resolver, request_bindings(targets, filtered=filtered), request.pools.max_depth)
         stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
         if anew or not stale:

@@ -8,6 +8,7 @@ from esproxy.errors import Refusal
 from esproxy.procedures import pool_admin as admin
 from esproxy.procedures import pool_aliases as aliases
 from esproxy.procedures import pool_cat as cat
+from esproxy.procedures import pool_cursors as cursors
 from esproxy.procedures import pool_documents as documents
 from esproxy.procedures import pool_search as searches
 from esproxy.procedures.pool_bulk import bulk
@@ -40,6 +41,12 @@ FAMILIES: dict[str, Served] = {
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),
+    "scroll": Served(cursors.scroll, True),
+    "clear_scroll": Served(cursors.close),
+    "open_point_in_time": Served(cursors.open_point_in_time),
+    "close_point_in_time": Served(cursors.close),
+    "create_pit": Served(cursors.open_point_in_time),
+    "delete_pit": Served(cursors.close),
     "indices.create": Served(admin.create_index, True),
     "indices.delete": Served(admin.delete_index, True),
     "indices.exists": Served(admin.get_index),

@@ -12,20 +12,17 @@ from typing import Any
 import orjson
 
 from esproxy import core
-from esproxy.answer import is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Answer, Large, Reply
+from esproxy.exchange import Large, Reply
 from esproxy.procedures.pool_bodies import search_body
+from esproxy.procedures.pool_cursors import Lost, opened, point_in_time, targets_of
+from esproxy.procedures.pool_reply import JSON, NDJSON, nothing, path, reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
 from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.target import UNFILTERED, Target, physical_expression, scopes
-
-JSON = b"application/json"
-NDJSON = b"application/x-ndjson"
+from esproxy.tenancy.target import UNFILTERED, physical_expression, scopes
 
 
 def search(request: Pooled) -> Steps[Reply | Large]:
@@ -47,8 +44,13 @@ def by_query(request: Pooled) -> Steps[Reply | Large]:
 
 def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply | Large]:
     plan = request.plan
-    targets = yield from request.some(request.parts.get("index", "_all"))
     given = body_with_query(plan, request.body)
+    token = point_in_time(given)
+    pit = opened(request, token, "pit") if token is not None else None
+    if pit is not None and "index" not in request.parts:
+        targets = yield from targets_of(request, pit)
+    else:  # a point in time beside a name: the node says what it thinks of that
+        targets = yield from request.some(request.parts.get("index", "_all"))
     if needs_query and "query" not in orjson.loads(given or b"{}"):
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
     assert plan.endpoint.request is not None
@@ -58,33 +60,13 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     query = physical_query(plan, targets, PoolResolver(plan, targets))
     if plan.typed:
         query["typed_keys"] = "true"
-    answer = yield request.send(method, _path(request, targets), query, body, request.media or JSON, large=True)
+    if pit is not None:
+        query.pop("routing", None)  # the point in time has it
+    else:
+        request.over(targets)
+    where = path(request, targets) if pit is None or "index" in request.parts else list(plan.route.template)
+    answer = yield request.send(method, where, query, body, request.media or JSON, large=True)
     return reply(request, answer, filtered=filtered)
-
-
-def _path(request: Pooled, targets: list[Target]) -> list[str]:
-    template = request.plan.route.with_index or request.plan.route.template
-    expression = physical_expression(targets) or nothing(request)
-    return [expression if part == "{index}" else part for part in template]
-
-
-def nothing(request: Pooled) -> str:
-    """An expression under the tenant's prefix that matches nothing."""
-    return request.plan.owner().names.nothing
-
-
-def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply | Large:
-    """The client's answer. ``filtered``: a filter was put around its query."""
-    plan = request.plan
-    reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
-    if answer.more:
-        return onward(plan, answer, reader, client_headers(plan, answer, reader))
-    body = restore(plan, answer, reader)
-    if filtered:
-        body = unwrapped(body)
-    if plan.meta is not None and not is_error(answer.status, answer.body):
-        body = orjson.dumps(plan.meta.restore(orjson.loads(body), reader.name))
-    return finish(plan, answer.status, client_headers(plan, answer, reader), body)
 
 
 # --- msearch -----------------------------------------------------------------------------------------
@@ -122,10 +104,14 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
     if header.pop("routing", None) is not None:
         raise Refusal("a routing value is not available yet for an index in a pool")
     options = Options.of(plan.query | {key: str(header.pop(key)).lower() for key in _OPTIONS if key in header})
+    token = point_in_time(body)
     try:
-        targets = yield from request.some(expression, options)
+        if token is not None and named is None:
+            targets = yield from targets_of(request, opened(request, token, "pit"))
+        else:
+            targets = yield from request.some(expression, options)
     except Refusal as error:
-        if error.status != 404:
+        if error.status != 404 or isinstance(error, Lost):
             raise
         targets = []
         header["index"] = [request.sent_apart(str(error.extra.get("index", expression)))]
@@ -133,7 +119,9 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
     searched = yield from search_body(request, targets, roots["msearch.body"], body)
     if plan.meta is not meta:
         raise Refusal("a sort or aggregation on [_index] is not available in msearch for indices in a pool")
-    if targets:
+    if token is not None and named is None:
+        pass  # the point in time says where
+    elif targets:
         header |= {"index": physical_expression(targets).split(","), "routing": scopes(targets)}
     elif "index" not in header:
         header["index"] = nothing(request).split(",")

@@ -30,6 +30,7 @@ from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
 from esproxy.request import Plan
+from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.expressions import Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED, Placement
@@ -75,6 +76,9 @@ class Pooled:
         self.fresh: dict[int, Index] = {}  # index documents read for this request
         self.targets: dict[str, Target] = {}  # scope → target: all that the answer may speak of
         self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
+        self.searched: set[int] = set()  # numbers of the indices that a cursor in the answer is over
+        self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
+        self.bare = False  # hits go to the client without their ids
 
     @property
     def product(self) -> bool:
@@ -153,6 +157,19 @@ class Pooled:
         target = Target(self.tenant, name, entry, index, filters)
         self.targets[target.scope] = target
         return target
+
+    def over(self, targets: Iterable[Target]) -> None:
+        """A cursor in the answer will be over these."""
+        self.searched |= {target.entry.n for target in targets}
+
+    def seal(self, cursor: str) -> str:
+        """The client's token for a node's cursor."""
+        plan = self.plan
+        kind = "scroll" if "scroll" in plan.query else plan.route.row.cursor
+        if cursor in self.cursors:
+            return self.cursors[cursor]
+        made = PoolCursor(cursor, tuple(sorted(self.searched)), self.bare)
+        return made.seal(plan.sealer, tenant=self.tenant, kind=kind, cluster=plan.cluster.name)
 
     def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:
         """What is too big for the directory. From memory it may lack fields of the last second, nothing else."""
@@ -249,6 +266,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
             raise Failed("the index changes all the time")
         request.targets.clear()
         request.sent_as.clear()
+        request.searched.clear()
         request.fresh.clear()
 
 

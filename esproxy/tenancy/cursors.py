@@ -17,11 +17,14 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
+from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 NONCE = 12
+POOLED = "pooled "  # in front of a kind: no cursor of a pool opens as one by prefix, or the other way round
 
 
 class Sealer:
@@ -59,3 +62,26 @@ class Sealer:
 
 def _bound(tenant: str, kind: str, cluster: str) -> bytes:
     return f"{tenant}\n{kind}\n{cluster}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCursor:
+    """A cursor over indices in pools: the node's, and the numbers of the logical indices it was opened over. A node knows only
+    their pools, and its snapshot keeps what was deleted since; the numbers tell whose hits are restored, and whether all of
+    them are still there."""
+
+    cursor: str
+    numbers: tuple[int, ...]
+    bare: bool = False  # hits go to the client without their ids, as it asked (``stored_fields: _none_``)
+
+    def seal(self, sealer: Sealer, *, tenant: str, kind: str, cluster: str) -> str:
+        text = json.dumps([self.cursor, self.numbers, self.bare], separators=(",", ":"))
+        return sealer.seal(text, tenant=tenant, kind=POOLED + kind, cluster=cluster)
+
+    @classmethod
+    def open(cls, sealer: Sealer, token: str, *, tenant: str, kind: str, cluster: str) -> PoolCursor | None:
+        text = sealer.open(token, tenant=tenant, kind=POOLED + kind, cluster=cluster)
+        if text is None:
+            return None
+        cursor, numbers, bare = json.loads(text)
+        return cls(cursor, tuple(numbers), bare)

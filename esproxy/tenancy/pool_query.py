@@ -49,8 +49,8 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             out[name] = value
         elif kind is Kind.REFUSE:
             raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
-        elif name == "scroll":
-            raise Refusal("a scroll is not available yet for indices in a pool: use search_after")
+        elif kind is Kind.CURSOR:
+            continue  # goes into the body
         elif name == "wait_for_completion" and value == "false":
             raise Refusal(
                 "the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome"

@@ -11,7 +11,7 @@ stands for the name, with a control character, which no JSON text holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -37,6 +37,7 @@ class PoolAnswer:
         self.targets = list(targets)
         self.sent_as = sent_as
         self.error = error
+        self.seal: Callable[[str], str] | None = None  # makes a client's token of a node's cursor
         self.scopes = {target.scope: target for target in self.targets}
         self.indices: dict[str, list[Target]] = {}
         for target in self.targets:
@@ -67,6 +68,8 @@ class PoolAnswer:
             return orjson.dumps(self.id(value))
         if kind is Kind.TEXT:
             return orjson.dumps(self.text(value))
+        if kind is Kind.CURSOR and self.seal is not None:
+            return orjson.dumps(self.seal(value))
         if kind is Kind.FIELD:
             return orjson.dumps(self.field(value))
         raise Violation(f"a position of kind {kind.name}")

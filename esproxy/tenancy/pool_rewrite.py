@@ -52,6 +52,7 @@ class PoolResolver:
         self.plan = plan
         self.targets = targets
         self.fields = FieldNames(targets)
+        self.cursors: dict[str, str] = {}
         self.named = False  # the body has positions for the second pass
         self.by_index = False  # the body sorts by or aggregates over ``_index``
 
@@ -75,10 +76,16 @@ class PoolResolver:
         elif kind is Kind.SCRIPT:
             sent = self._script(value)
         elif kind is Kind.CURSOR:
-            raise Refusal("a point in time is not available for indices in a pool")
+            sent = self.cursor(value)
         else:
             raise Refusal(f"[{value}]: pipelines, stored scripts, templates and tasks are not available for indices in a pool")
         return raw if sent is value else orjson.dumps(sent)
+
+    def cursor(self, token: str) -> str:
+        """The node's cursor for a token, which has been opened by now."""
+        if token not in self.cursors:
+            raise Refusal("a point in time can only stand in [pit]")
+        return self.cursors[token]
 
     def document(self, raw: bytes) -> bytes | None:
         """A document inside of a query (``percolate``, ``more_like_this``)."""

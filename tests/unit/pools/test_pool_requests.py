@@ -139,7 +139,6 @@ def test_search_by_index_name_as_a_field() -> None:
     ("target", "body"),
     [
         ("/logs/_search?routing=acme.18", b""),
-        ("/logs/_search?scroll=1m", b""),
         ("/logs/_search?q=_routing:x", b""),
         ("/logs/_search", {"query": {"term": {"_routing": "acme.18"}}}),
         ("/logs/_search", {"query": {"exists": {"field": "_routing"}}}),

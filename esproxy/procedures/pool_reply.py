@@ -1,0 +1,41 @@
+"""Where a request to pools goes when it names several indices or none, and the client's answer."""
+
+from __future__ import annotations
+
+import orjson
+
+from esproxy.answer import is_error
+from esproxy.exchange import Answer, Large, Reply
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
+from esproxy.tenancy.target import Target, physical_expression
+
+JSON = b"application/json"
+NDJSON = b"application/x-ndjson"
+
+
+def path(request: Pooled, targets: list[Target]) -> list[str]:
+    """The segments upstream."""
+    template = request.plan.route.with_index or request.plan.route.template
+    expression = physical_expression(targets) or nothing(request)
+    return [expression if part == "{index}" else part for part in template]
+
+
+def nothing(request: Pooled) -> str:
+    """An expression under the tenant's prefix that matches nothing."""
+    return request.plan.owner().names.nothing
+
+
+def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply | Large:
+    """The client's answer. ``filtered``: a filter was put around its query."""
+    plan = request.plan
+    reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
+    reader.seal = request.seal
+    if answer.more:
+        return onward(plan, answer, reader, client_headers(plan, answer, reader))
+    body = restore(plan, answer, reader)
+    if filtered:
+        body = unwrapped(body)
+    if plan.meta is not None and not is_error(answer.status, answer.body):
+        body = orjson.dumps(plan.meta.restore(orjson.loads(body), reader.name))
+    return finish(plan, answer.status, client_headers(plan, answer, reader), body)
