@@ -139,7 +139,7 @@ def scroll(request: Pooled) -> Steps[Reply | Large]:
         yield from targets_of(request, cursor)
         request.bare = cursor.bare
     query = physical_query(request.plan, [], None)
-    answer = yield request.send("POST", ["_search", "scroll"], query, orjson.dumps(tree), JSON)
+    answer = yield request.send("POST", ["_search", "scroll"], query, orjson.dumps(tree), JSON, large=True)
     return reply(request, answer)
 
 
@@ -148,5 +148,5 @@ def close(request: Pooled) -> Steps[Reply | Large]:
     _, tree = _cursors(request, "scroll_id")
     path = [part for part in request.plan.route.template if part[0] != "{"]
     query = physical_query(request.plan, [], None)
-    answer = yield request.send("DELETE", path, query, orjson.dumps(tree), JSON)
+    answer = yield request.send("DELETE", path, query, orjson.dumps(tree), JSON, large=True)
     return reply(request, answer)

@@ -12,6 +12,7 @@ from esproxy.procedures import pool_cursors as cursors
 from esproxy.procedures import pool_documents as documents
 from esproxy.procedures import pool_search as searches
 from esproxy.procedures.pool_bulk import bulk
+from esproxy.procedures.pool_field_caps import field_caps
 from esproxy.procedures.pool_mget import mget
 from esproxy.procedures.pooled import Family
 
@@ -41,6 +42,7 @@ FAMILIES: dict[str, Served] = {
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),
+    "field_caps": Served(field_caps),
     "scroll": Served(cursors.scroll, True),
     "clear_scroll": Served(cursors.close),
     "open_point_in_time": Served(cursors.open_point_in_time),

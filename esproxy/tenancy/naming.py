@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
+from esproxy.catalogue.dynamic_rules import OBJECTS
 from esproxy.catalogue.fields import flatten, hides, nest
 from esproxy.catalogue.objects import logical_object
 from esproxy.catalogue.renaming import Renames, logical_path
@@ -62,6 +63,9 @@ class Naming(Protocol):
 
     def logical(self, physical: str) -> str:
         """The client's name of a path in an answer."""
+
+    def owned(self, physical: str) -> str | None:
+        """The client's name of a path in the pool; None for one that is not this index's."""
 
     def document(self, raw: bytes) -> bytes:
         """A document as it is stored."""
@@ -126,6 +130,22 @@ class Shared:
     def logical(self, physical: str) -> str:
         return logical_path(physical)
 
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """Physical path → logical."""
+        return {field.physical: path for path, field in self.index.fields.items()}
+
+    def owned(self, physical: str) -> str | None:
+        at = physical
+        while at not in self.paths:  # below a leaf: a multi-field, or what a type makes for itself
+            at = at.rpartition(".")[0]
+            if not at:
+                return None
+        path = self.paths[at]
+        if at != physical and self.index.fields[path].type.get("type") in OBJECTS:
+            return None
+        return path + physical[len(at) :]
+
     def document(self, raw: bytes) -> bytes:
         return self.renames.physical_document(raw)
 
@@ -180,6 +200,9 @@ class Nested:
 
     def logical(self, physical: str) -> str:
         return physical.removeprefix(self.prefix)
+
+    def owned(self, physical: str) -> str | None:
+        return physical.removeprefix(self.prefix) if physical.startswith(self.prefix) else None
 
     def document(self, raw: bytes) -> bytes:
         return self.front + raw + b"}"
