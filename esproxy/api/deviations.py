@@ -13,6 +13,7 @@ from dataclasses import dataclass
 LIMITS = {"dedicated": 5, "per-tenant": 15, "shared": 25}
 EVERY = tuple(LIMITS)
 POOLS = ("per-tenant", "shared")
+STATISTICS = r"\d+\.\d*[1-9]\d*(?:E-?\d+)?"  # a score that is no whole number: those are made by constants, and are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,9 @@ class Deviation:
 
     ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers
     where the node may do something else. ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular
-    expression of the text that may differ there (empty: the whole value; ``unordered:KEY``: the order of a list whose items are
-    told apart by KEY). ``everywhere``: holds in every call; else only in calls of scenarios that name the row.
+    expression of the text that may differ there (empty: the whole value). Where it is ``unordered:KEY``, the order of a list of
+    hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with equal values of sort, or scores; with
+    ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in every call; else only in calls of scenarios that name the row.
     """
 
     layouts: tuple[str, ...]
@@ -95,6 +97,32 @@ DEVIATIONS: tuple[Deviation, ...] = (
         way_out="name the indices without a cluster; keep queries outside of documents",
         still="the answer is a 404 or 400 in Elasticsearch's shape",
         refused="404|400",
+    ),
+    Deviation(
+        layouts=("shared",),
+        name="scores",
+        construct="scores of text and terms",
+        differs="the scores, and the order that they alone give",
+        reason="the cluster counts how rare a term is, and how long a field is on average, over all documents of the physical index",
+        way_out="sort by a field, or place the index in another layout",
+        still="which documents match, how many, scores of constant queries, the order of everything that is sorted",
+        masks=(
+            ("body/**/max_score", STATISTICS),
+            ("body/**/_score", STATISTICS),
+            ("body/**/hits", "scored:_id"),
+        ),
+        everywhere=True,
+    ),
+    Deviation(
+        layouts=POOLS,
+        name="equal-hits",
+        construct="hits with equal values of sort, or equal scores",
+        differs="their order among themselves",
+        reason="the cluster gives it by shards and segments, and those are the pool's",
+        way_out="sort by one more field",
+        still="which documents are found, and the order of all others",
+        masks=(("body/**/hits", "ties:_id"),),
+        everywhere=True,
     ),
 )
 

@@ -46,10 +46,10 @@ def test_tenant_sees_what_a_bare_node_shows(cluster: SharedCluster, scenario: st
     runs_here(cluster.direct, scenario)
     family, layouts = cluster.direct.engine.kind, layouts_in(cluster.placement)
     differences = compare_runs(cluster.direct.runs[scenario], cluster.run(scenario), cluster.placement)
-    unknown = [found for found in differences if known(scenario, found.call, family, layouts) is None]
+    unknown = [found for found in differences if known(scenario, found.call.line(), family, layouts) is None]
     assert not unknown, f"{len(unknown)} differences\n" + "\n".join(map(str, unknown[:20]))
     if len(layouts) == 1:  # in a mixture, a row's index may lie elsewhere
-        mended = rows_in(scenario, family, layouts) - {known(scenario, found.call, family, layouts) for found in differences}
+        mended = rows_in(scenario, family, layouts) - {known(scenario, found.call.line(), family, layouts) for found in differences}
         assert not mended, "no longer different, take them off the list: " + ", ".join(str(KNOWN[i]) for i in mended)
 
 

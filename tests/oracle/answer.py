@@ -32,6 +32,8 @@ class Number:
     def __repr__(self) -> str:
         return self.text
 
+    __str__ = __repr__
+
 
 @dataclass(slots=True)
 class Raw:

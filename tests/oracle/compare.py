@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from esproxy.api.deviations import Deviation, rows_of
+from esproxy.api.deviations import STATISTICS, Deviation, rows_of
+from tests.oracle.answer import Number
 from tests.oracle.normalise import matches, normalise
 from tests.oracle.placements import layouts_in
 from tests.oracle.run import Played, Run
+from tests.oracle.scenario import Call
 
 MISSING = "<missing>"
 
@@ -21,38 +24,39 @@ class Difference:
 
     scenario: str
     place: int
-    call: str
+    call: Call
     path: str
     direct: Any
     proxied: Any
 
     def __str__(self) -> str:
-        return f"{self.scenario}: {self.call}\n    at {self.path}\n    direct:  {_short(self.direct)}\n    proxied: {_short(self.proxied)}"
+        return f"{self.scenario}: {_short(self.call.line())}\n    at {self.path}\n    direct:  {_short(self.direct)}\n    proxied: {_short(self.proxied)}"
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = value if isinstance(value, str) else repr(value)
     return text if len(text) < 600 else text[:600] + "…"
 
 
 def compare_runs(direct: Run, proxied: Run, placement: str) -> list[Difference]:
     """All differences of a scenario. Both runs have played the same calls."""
     found: list[Difference] = []
-    rows = rows_of(layouts_in(placement))
+    layouts = layouts_in(placement)
     for place, (ours, theirs) in enumerate(zip(direct.played, proxied.played, strict=True)):
-        found += compare((direct.scenario.name, place), ours, theirs, rows)
+        found += compare((direct.scenario.name, place), ours, theirs, layouts)
     return found
 
 
-def compare(where: tuple[str, int], direct: Played, proxied: Played, rows: list[Deviation]) -> list[Difference]:
-    call = str(direct.call)
+def compare(where: tuple[str, int], direct: Played, proxied: Played, layouts: Collection[str]) -> list[Difference]:
+    rows = rows_of(layouts)
+    call = direct.call
     everywhere = [row for row in rows if row.everywhere]
-    if direct.call.differs is not None:
-        named = [row for row in rows if row.name == direct.call.differs]
+    if call.differs is not None:
+        named = [row for row in rows if row.name == call.differs]
         if named and named[0].refused:
             return _refused(where, call, proxied, named[0])
         everywhere += named
-    left, right = normalise(direct.answer, call), normalise(proxied.answer, call)
+    left, right = normalise(direct.answer, str(call), layouts), normalise(proxied.answer, str(call), layouts)
     for row in everywhere:
         _same_order(row, left.body, right.body)
     parts = {
@@ -69,7 +73,7 @@ def compare(where: tuple[str, int], direct: Played, proxied: Played, rows: list[
     ]
 
 
-def _refused(where: tuple[str, int], call: str, proxied: Played, row: Deviation) -> list[Difference]:
+def _refused(where: tuple[str, int], call: Call, proxied: Played, row: Deviation) -> list[Difference]:
     """A row that says the proxy refuses the call: then it does, in Elasticsearch's shape."""
     answer = proxied.answer
     shaped = isinstance(answer.body, dict) and "error" in answer.body
@@ -78,15 +82,42 @@ def _refused(where: tuple[str, int], call: str, proxied: Played, row: Deviation)
     return [Difference(*where, call, "status", f"refused with {row.refused} ({row.name})", (answer.status, answer.body))]
 
 
+ORDERS = ("unordered", "ties", "scored")
+
+
 def _same_order(row: Deviation, one: Any, two: Any) -> None:
     """Lists whose order a row lets differ are put in one order, on both sides."""
     for pattern, text in row.masks:
-        if text.startswith("unordered:"):
+        order, _, key = text.partition(":")
+        if order in ORDERS:
             for side in (one, two):
-                for step in pattern.split("/")[1:]:
-                    side = side.get(step) if isinstance(side, dict) else None
-                if isinstance(side, list):
-                    side.sort(key=lambda item: str(item.get(text.partition(":")[2])))
+                for path, items in _lists(side, ("body",)):
+                    if matches(pattern, path):
+                        runs = _runs(items, order)
+                        items[:] = [item for run in runs for item in sorted(run, key=lambda item: str(item.get(key)))]
+
+
+def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """All lists of objects, with their paths."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _lists(item, (*path, str(key)))
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        yield path, value
+
+
+def _runs(items: list[Any], order: str) -> list[list[Any]]:
+    """Neighbours that stand in no order of their own: all; those sorted by equal values; those in the order of scores that
+    statistics made."""
+
+    def rank(item: dict[str, Any]) -> Any:
+        if order == "unordered":
+            return None
+        if "sort" in item:
+            return repr(item["sort"])
+        score = str(item.get("_score"))
+        return "<statistics>" if order == "scored" and re.fullmatch(STATISTICS, score) else score
+
+    return [list(run) for _, run in groupby(items, rank)]
 
 
 def _allows(row: Deviation, path: tuple[str, ...], ours: Any, theirs: Any) -> bool:
@@ -94,10 +125,11 @@ def _allows(row: Deviation, path: tuple[str, ...], ours: Any, theirs: Any) -> bo
         if matches(pattern, path):
             if not text:
                 return True
-            if text.startswith("unordered:"):
+            if text.partition(":")[0] in ORDERS:
                 continue
-            if isinstance(ours, str) and isinstance(theirs, str) and re.sub(text, "<>", ours) == re.sub(text, "<>", theirs):
-                return True
+            if isinstance(ours, (str, Number)) and type(ours) is type(theirs):
+                if re.sub(text, "<>", str(ours)) == re.sub(text, "<>", str(theirs)):
+                    return True
     return False
 
 

@@ -1,16 +1,18 @@
 """What may differ between two runs of one scenario: paths, by name, each with its reason. Nothing else is masked.
 
 A path is written with ``/``; ``*`` is any one step or any part of one, ``**`` any number of steps. ``when`` limits a row to calls whose
-``METHOD /target`` matches. A masked value must still be of its type: a number stays a number, text stays text.
+``METHOD /target`` matches, ``layouts`` to layouts. A masked value must still be of its type: a number stays a number, text stays text.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from esproxy.api.deviations import EVERY, POOLS
 from tests.oracle.answer import Answer
 
 Path = tuple[str, ...]
@@ -21,6 +23,7 @@ class Mask:
     path: str
     why: str
     when: str = ""
+    layouts: tuple[str, ...] = EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,13 @@ class TextMask:
     pattern: str
     put: str
     why: str
+    layouts: tuple[str, ...] = EVERY
 
 
 CLOCK = "measures the clock"
 IDENTITY = "names a node, a cluster or one creation of an index: random"
+SEQUENCE = "counts the writes of everybody in the pool"
+SHARDS = "the pool's shards, which are not the index's"
 MASKS = [
     Mask("took", CLOCK),
     Mask("ingest_took", CLOCK),
@@ -61,10 +67,16 @@ MASKS = [
     Mask("profile/shards/*/**/rewrite_time", CLOCK),
     Mask("profile/shards/*/**/breakdown/*", CLOCK),
     Mask("profile/shards/*/*_network_time_in_millis", CLOCK),
+    Mask("**/_seq_no", SEQUENCE, layouts=POOLS),
+    Mask("**/_shards/total", SHARDS, layouts=POOLS),
+    Mask("**/_shards/successful", SHARDS, layouts=POOLS),
+    Mask("**/_shards/skipped", SHARDS, layouts=POOLS),
 ]
 TEXT_MASKS = [
     TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("items/*/*/error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
+    TextMask("**/error/**/reason", r"(?<=[sS]eqNo \[)\d+(?=\])", "<n>", SEQUENCE, POOLS),
+    TextMask("hits/hits/*/_shard", r"(?<=\]\[)\d+(?=\])", "<n>", SHARDS, POOLS),
 ]
 # _cat/indices: what a column may show differently. Widths of columns are compared where no such column is shown.
 CAT_COLUMNS = {
@@ -100,7 +112,7 @@ def matches(pattern: str, path: Path) -> bool:
 METHODS = re.compile(r"(?<=allowed: \[)[A-Z, ]+(?=\])")  # in the order of a hash
 
 
-def normalise(answer: Answer, call: str) -> Answer:
+def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
     """A copy in which everything that may differ is masked, saved values under their names."""
     headers = {name: [_saved(value, answer.saved) for value in values] for name, values in answer.headers.items()}
     if call.startswith("HEAD") and "x-elastic-product" in headers:
@@ -111,11 +123,13 @@ def normalise(answer: Answer, call: str) -> Answer:
         kept = [value for value in headers.pop("warning") if not value.startswith("299 OpenSearch")]
         if kept:
             headers["warning"] = sorted(re.sub(r'"[^"]*GMT"$', '"<date>"', value) for value in kept)
-    masks = [mask.path for mask in MASKS if not mask.when or re.match(mask.when, call)]
+    here = set(layouts) or {"dedicated"}
+    masks = [mask.path for mask in MASKS if here & set(mask.layouts) and (not mask.when or re.match(mask.when, call))]
+    texts = [mask for mask in TEXT_MASKS if here & set(mask.layouts)]
     if answer.layout == "text" and isinstance(answer.body, str):
         body: Any = cat_text(_saved(answer.body, answer.saved), call) if "/_cat/" in call else _saved(answer.body, answer.saved)
     else:
-        body = _walk(answer.body, (), masks, answer.saved)
+        body = _walk(answer.body, (), masks, texts, answer.saved)
         if isinstance(body, dict) and str(body.get("error")).startswith("Incorrect HTTP method"):
             body["error"] = METHODS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), body["error"])
         if "/_cat/" in call and isinstance(body, list):
@@ -124,15 +138,15 @@ def normalise(answer: Answer, call: str) -> Answer:
     return Answer(answer.status, headers, body, answer.layout, answer.saved)
 
 
-def _walk(value: Any, path: Path, masks: list[str], saved: dict[str, str]) -> Any:
+def _walk(value: Any, path: Path, masks: list[str], texts: list[TextMask], saved: dict[str, str]) -> Any:
     if not isinstance(value, (dict, list)) and any(matches(mask, path) for mask in masks):
         return f"<{path[-1]}: {type(value).__name__}>"
     if isinstance(value, dict):
-        return {_saved(key, saved): _walk(item, (*path, key), masks, saved) for key, item in value.items()}
+        return {_saved(key, saved): _walk(item, (*path, key), masks, texts, saved) for key, item in value.items()}
     if isinstance(value, list):
-        return [_walk(item, (*path, str(place)), masks, saved) for place, item in enumerate(value)]
+        return [_walk(item, (*path, str(place)), masks, texts, saved) for place, item in enumerate(value)]
     if isinstance(value, str):
-        for mask in TEXT_MASKS:
+        for mask in texts:
             if matches(mask.path, path):
                 value = re.sub(mask.pattern, mask.put, value)
         return _saved(value, saved)

@@ -77,6 +77,11 @@ class Call:
     def __str__(self) -> str:
         return f"{self.method} {self.target}"
 
+    def line(self) -> str:
+        """All of it, in one line."""
+        headers = "".join(f" [{name}: {value}]" for name, value in self.headers.items())
+        return f"{self}{headers} {(self.body or b'').decode('utf-8', 'replace')}".rstrip()
+
 
 @dataclass(slots=True)
 class Scenario:
