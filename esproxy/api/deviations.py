@@ -13,7 +13,8 @@ from dataclasses import dataclass
 LIMITS = {"dedicated": 5, "per-tenant": 15, "shared": 25}
 EVERY = tuple(LIMITS)
 POOLS = ("per-tenant", "shared")
-STATISTICS = r"\d+\.\d*[1-9]\d*(?:E-?\d+)?"  # a score that is no whole number: those are made by constants, and are compared
+# A score that is no whole number. Whole ones are made by constants, and are compared.
+STATISTICS = r"\d+\.\d*[1-9]\d*(?:E-?\d+)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         name="scores",
         construct="scores of text and terms",
         differs="the scores, and the order that they alone give",
-        reason="the cluster counts how rare a term is, and how long a field is on average, over all documents of the physical index",
+        reason="the cluster counts over all documents of the physical index how rare a term is and how long a field",
         way_out="sort by a field, or place the index in another layout",
         still="which documents match, how many, scores of constant queries, the order of everything that is sorted",
         masks=(

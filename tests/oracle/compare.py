@@ -30,7 +30,8 @@ class Difference:
     proxied: Any
 
     def __str__(self) -> str:
-        return f"{self.scenario}: {_short(self.call.line())}\n    at {self.path}\n    direct:  {_short(self.direct)}\n    proxied: {_short(self.proxied)}"
+        head = f"{self.scenario}: {_short(self.call.line())}\n    at {self.path}"
+        return f"{head}\n    direct:  {_short(self.direct)}\n    proxied: {_short(self.proxied)}"
 
 
 def _short(value: Any) -> str:
