@@ -25,7 +25,8 @@ class Deviation:
     where the node may do something else. ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular
     expression of the text that may differ there (empty: the whole value). Where it is ``unordered:KEY``, the order of a list of
     hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with equal values of sort, or scores; with
-    ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in every call; else only in calls of scenarios that name the row.
+    ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in every call; else only in calls
+    of scenarios that name the row.
     """
 
     layouts: tuple[str, ...]
