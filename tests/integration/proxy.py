@@ -222,7 +222,7 @@ def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[
     neighbours = [Neighbour(tenant) for tenant in OTHERS]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
-            names = made if neighbour.tenant == EVERYTHING else SOME
+            names = SOME | set(made) if neighbour.tenant == EVERYTHING else SOME
             neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, hidden)
     decoys = Decoys()
     decoys.load(node, sorted(SOME))
