@@ -191,7 +191,8 @@ def creations(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
                 continue  # what only a lenient parser takes
         elif isinstance(played.answer.body, dict):
             items = [next(iter(item.values())) for item in played.answer.body.get("items") or () if isinstance(item, dict)]
-            made = {one["_index"]: {} for one in (played.answer.body, *items) if one.get("result") == "created"}
+            new = [one for one in (played.answer.body, *items) if one.get("result") == "created"]
+            made = {one["_index"]: {} for one in new if "_index" in one}  # which filter_path may have left out
         for name, body in made.items():
             if re.fullmatch(r"[a-z0-9-]{1,40}", name):
                 found.setdefault(name, body)
