@@ -6,11 +6,15 @@ Nothing is known until a node has been asked (``procedures.discover``); until th
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from esproxy import core
 from esproxy.api.routes import Router
 from esproxy.api.tables import Tables, load
+
+
+if TYPE_CHECKING:
+    from esproxy.ready import ReadyHeads
 
 
 class Engine:
@@ -29,13 +33,11 @@ engine = cache(Engine)
 class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer."""
 
-    __slots__ = ("engine", "info", "name")
+    __slots__ = ("engine", "info", "name", "product", "ready")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
         self.engine = engine(engine_name)
         self.info = info  # what the node said of itself at ``/``
-
-    @property
-    def product(self) -> bool:
-        return self.engine.name == "elasticsearch"
+        self.product = self.engine.name == "elasticsearch"
+        self.ready: ReadyHeads | None = None

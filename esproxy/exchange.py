@@ -16,17 +16,35 @@ Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 BODY, ANSWER = 1, 2  # bits of ``Exchange.wants``: more of the request's body, more of the answer
 
 
-@dataclass(slots=True)
 class Head:
     """A request before its body. ``target`` is the raw request target, undecoded; ``peer`` the client's address."""
 
-    method: str
-    target: bytes
-    headers: Headers
-    peer: str | None = None
+    __slots__ = ("_named", "_of", "headers", "method", "peer", "target")
+
+    def __init__(self, method: str, target: bytes, headers: Headers, peer: str | None = None) -> None:
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.peer = peer
+        self._of: Headers | None = None  # the headers that ``_named`` was made of
+        self._named: dict[bytes, bytes] | None = None
+
+    def __repr__(self) -> str:
+        return f"Head({self.method!r}, {self.target!r}, {self.headers!r}, {self.peer!r})"
+
+    def by_name(self) -> dict[bytes, bytes] | None:
+        """The headers as a dict; None when one of them comes more than once."""
+        if self._of is not self.headers:
+            self._of = self.headers
+            named = dict(self.headers)
+            self._named = named if len(named) == len(self.headers) else None
+        return self._named
 
     def get(self, name: bytes) -> bytes | None:
         """The value of a header; None when absent. For a header that came more than once, the first."""
+        named = self.by_name()
+        if named is not None:
+            return named.get(name)
         return next((value for key, value in self.headers if key == name), None)
 
     def all(self, name: bytes) -> list[bytes]:

@@ -41,6 +41,7 @@ from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.pool_families import ELSEWHERE, served
 from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
+from esproxy.ready import heads_of
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
@@ -89,7 +90,8 @@ class Gateway:
         """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for
         such."""
         if (
-            plan.apart
+            plan.ready is not None
+            or plan.apart
             or plan.pattern is not None
             or plan.route.row.name in ELSEWHERE
             or self.placement.layouts(plan.owner().id) == {DEDICATED}
@@ -162,7 +164,7 @@ class Exchange:
             self.state, self.wants = State.BUSY, 0
             return Need(discover(gateway.cluster_name, gateway.clusters), key=("discover", gateway.cluster_name))
         if self.plan is None:
-            self.plan = self._understand(cluster)
+            self.plan = self._understand_head(cluster)
         pools = gateway.pools_for(self.plan)
         if self.size > gateway.settings.limits.window and self.plan.endpoint.framing == "bulk" and pools is None:
             return self._begin_bulk(self.plan)
@@ -189,6 +191,19 @@ class Exchange:
             body, media = b"", None
         return Need(pooled(Pooled(pools, plan, body, media), found.family, write=found.write))
 
+    def _understand_head(self, cluster: Cluster) -> Plan:
+        """The plan of this head: from memory, where the same has been understood before."""
+        gateway = self.gateway
+        if gateway.header is None:
+            return self._understand(cluster)
+        heads = heads_of(cluster, gateway.header)
+        plan = heads.find(self.head)
+        if plan is None:
+            plan = self._understand(cluster)
+            if gateway.pools_for(plan) is None:
+                plan = heads.keep(plan)
+        return plan
+
     def _understand(self, cluster: Cluster) -> Plan:
         """Everything that can be said from the head alone."""
         gateway, head = self.gateway, self.head
@@ -212,7 +227,7 @@ class Exchange:
             body, media = self._body_from_query(plan)
             del plan.query["source"], plan.query["source_content_type"]
         else:
-            media = requests.media_type(plan) if body else None
+            media = requests.media_of(plan) if body else None
         if body:
             if plan.endpoint.body == "none":
                 if plan.product:
@@ -226,7 +241,8 @@ class Exchange:
             self.parts.clear()
             self.state, self.wants = State.BUSY, 0
             return Need(cluster_health(plan))
-        target = requests.physical_target(plan)
+        ready = plan.ready
+        target = ready.target if ready is not None and len(plan.spelled) == ready.names else requests.physical_target(plan)
         if plan.typed:
             target += (b"&" if b"?" in target else b"?") + b"typed_keys=true"
         self.parts.clear()

@@ -7,6 +7,7 @@ Refusal for what is not understood; nothing has been sent by then.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
@@ -22,7 +23,10 @@ from esproxy.tenancy.identify import PatternIdentity
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import Tenant, Tenants
 
-FORWARDED = frozenset((b"accept", b"traceparent", b"tracestate"))
+if TYPE_CHECKING:
+    from esproxy.ready import Ready
+
+FORWARDED = (b"accept", b"traceparent", b"tracestate")
 FORMS = (b"yaml", b"cbor", b"smile")  # in which nodes answer too; a cat table is text or JSON
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
@@ -33,9 +37,11 @@ MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 CAT_DRAWING = ("format", "v")
 
 
-@dataclass(slots=True)
+@dataclass
 class Plan:
-    """One request, understood. ``spelled`` maps what is sent as an index name to what the client wrote."""
+    """One request, understood. ``spelled`` maps what is sent as an index name to what the client wrote.
+
+    Without slots, because ``twin`` copies a dict at once."""
 
     head: Head
     cluster: Cluster
@@ -57,6 +63,15 @@ class Plan:
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on
     pit: bool = False  # the search names no index: its point in time does
+    ready: Ready | None = None  # it was understood before, see esproxy.ready
+
+    def twin(self, head: Head) -> Plan:
+        """The same plan for another request with the same head. Path and query are shared, and not to be changed."""
+        plan = object.__new__(Plan)
+        plan.__dict__.update(self.__dict__)
+        plan.head = head
+        plan.spelled = self.spelled.copy()
+        return plan
 
     @property
     def product(self) -> bool:
@@ -266,7 +281,11 @@ def _with_hidden(value: str) -> str:
 
 def physical_headers(plan: Plan, media: bytes | None) -> Headers:
     """What goes upstream of the client's headers: the media types, the trace, and its own request id under the tenant."""
-    out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
+    named = plan.head.by_name()
+    if named is not None:
+        out = [(name, named[name]) for name in FORWARDED if name in named]
+    else:
+        out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
     if media is not None:
         out.append((b"content-type", media))
     opaque = plan.head.get(b"x-opaque-id")
@@ -280,6 +299,12 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
             reason = f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes"
             raise Refusal(reason, type="too_long_http_header_exception")
     return out
+
+
+def media_of(plan: Plan) -> bytes:
+    """The same, where it may be known already."""
+    ready = plan.ready
+    return media_type(plan) if ready is None or ready.media is None else ready.media
 
 
 def media_type(plan: Plan) -> bytes:

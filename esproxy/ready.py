@@ -1,0 +1,121 @@
+"""What has been understood of a request's head, kept for the next request with the same one.
+
+Clients send the same few heads again and again: only the body differs from search to search. All that the Gateway does before it
+looks at a body (tenant, target, route, parameters, the node's target) is a function of method, target, tenant header and content
+type, under settings and tables that do not change while a ``Cluster`` lives. So it is done once and kept with the cluster: a *ready*
+plan, of which each exchange gets a twin of its own, and the target that goes to the node.
+
+Kept is only what is certain to be the same again:
+
+* the tenant is told by the header (index patterns read bodies too) and lies in no pool (a catalogue changes);
+* the endpoint's answer is its rule table's, and the target holds nothing that a body or a cursor has a say in: an index in the path
+  where the endpoint could do without, no document id (there are too many), no ``source``, no cursor, no meta field;
+* it was understood without a refusal.
+
+Whether the peer may name a tenant is asked each time. What a body does to a plan it does to the twin; if it brought names that could
+change the target (``spelled`` has grown), the target is made anew.
+
+Bounds: two generations of ``KEPT`` heads with targets up to ``LONGEST`` bytes; a full one becomes the old one, and what is asked for
+again moves to the young one. So a tenant that sends a new target each time pushes out what is not in use, and costs the others no
+more than an understanding; there is no content of one tenant that another's key could reach, since the tenant is in the key.
+"""
+
+from __future__ import annotations
+
+from esproxy.api.kinds import Kind
+from esproxy.cluster import Cluster
+from esproxy.errors import Refusal
+from esproxy.exchange import Head
+from esproxy.request import Plan, media_type, physical_target
+from esproxy.tenancy.identify import HeaderIdentity
+
+KEPT = 2048
+LONGEST = 512
+UNLIKE = frozenset({"source", "source_content_type", "index", "filter_path"})  # parameters that a body or an answer is read for
+
+Key = tuple[str, bytes, "bytes | None", "bytes | None"]
+
+
+class Ready:
+    """A plan that is only ever copied, and what it leads to."""
+
+    __slots__ = ("media", "names", "plan", "target")
+
+    def __init__(self, plan: Plan, target: bytes, media: bytes | None) -> None:
+        self.plan = plan
+        self.target = target
+        self.media = media
+        self.names = len(plan.spelled)  # of the target
+
+    def twin(self, head: Head) -> Plan:
+        plan = self.plan.twin(head)
+        plan.ready = self
+        return plan
+
+
+class ReadyHeads:
+    """What is kept for one cluster."""
+
+    __slots__ = ("identity", "old", "young")
+
+    def __init__(self, identity: HeaderIdentity) -> None:
+        self.identity = identity
+        self.young: dict[Key, Ready] = {}
+        self.old: dict[Key, Ready] = {}
+
+    def key(self, head: Head) -> Key | None:
+        """None for a head that is not to be kept: a header that comes twice may matter."""
+        named = head.by_name()
+        if named is None or len(head.target) > LONGEST:
+            return None
+        return head.method, head.target, named.get(self.identity.header), named.get(b"content-type")
+
+    def find(self, head: Head) -> Plan | None:
+        key = self.key(head)
+        ready = self.young.get(key)
+        if ready is None:
+            ready = self.old.get(key)
+            if ready is None:
+                return None
+            self.put(key, ready)
+        return ready.twin(head) if self.identity.believes(head.peer) else None
+
+    def keep(self, plan: Plan) -> Plan:
+        """The same plan, ready to be found from now on if it can be."""
+        key = self.key(plan.head)
+        if key is None or not is_alike(plan):
+            return plan
+        neutral = plan.twin(Head(plan.head.method, plan.head.target, []))
+        try:
+            target = physical_target(neutral)
+            media = media_type(plan) if key[3] is not None else None
+        except Refusal:
+            return plan  # it is said in its own time
+        if neutral.meta is not None or neutral.help:
+            return plan
+        ready = Ready(neutral, target, media)
+        self.put(key, ready)
+        return ready.twin(plan.head)
+
+    def put(self, key: Key, ready: Ready) -> None:
+        if len(self.young) >= KEPT:
+            self.old, self.young = self.young, {}
+        self.young[key] = ready
+
+
+def is_alike(plan: Plan) -> bool:
+    """Whether nothing but the head decides what the head leads to."""
+    row, known = plan.route.row, plan.endpoint.query
+    return (
+        row.answer is None
+        and plan.parts.keys() <= {"index"}
+        and ("index" in plan.parts or not row.all)
+        and not plan.query.keys() & UNLIKE
+        and not any(known.get(name) is Kind.CURSOR for name in plan.query)
+    )
+
+
+def heads_of(cluster: Cluster, identity: HeaderIdentity) -> ReadyHeads:
+    if cluster.ready is None:
+        cluster.ready = ReadyHeads(identity)
+    return cluster.ready
