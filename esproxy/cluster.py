@@ -12,7 +12,6 @@ from esproxy import core
 from esproxy.api.routes import Router
 from esproxy.api.tables import Tables, load
 
-
 if TYPE_CHECKING:
     from esproxy.ready import ReadyHeads
 

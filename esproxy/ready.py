@@ -1,23 +1,23 @@
 """What has been understood of a request's head, kept for the next request with the same one.
 
-Clients send the same few heads again and again: only the body differs from search to search. All that the Gateway does before it
-looks at a body (tenant, target, route, parameters, the node's target) is a function of method, target, tenant header and content
-type, under settings and tables that do not change while a ``Cluster`` lives. So it is done once and kept with the cluster: a *ready*
-plan, of which each exchange gets a twin of its own, and the target that goes to the node.
+Clients send the same few heads again and again: only the body differs from search to search. All that the Gateway does before
+it looks at a body (tenant, target, route, parameters, the node's target) is a function of method, target, tenant header and
+content type, under settings and tables that do not change while a ``Cluster`` lives. So it is done once and kept with the
+cluster: a *ready* plan, of which each exchange gets a twin of its own, and the target that goes to the node.
 
 Kept is only what is certain to be the same again:
 
 * the tenant is told by the header (index patterns read bodies too) and lies in no pool (a catalogue changes);
-* the endpoint's answer is its rule table's, and the target holds nothing that a body or a cursor has a say in: an index in the path
-  where the endpoint could do without, no document id (there are too many), no ``source``, no cursor, no meta field;
+* the endpoint's answer is its rule table's, and the target holds nothing that a body or a cursor has a say in: an index in the
+  path where the endpoint could do without, no document id (there are too many), no ``source``, no cursor, no meta field;
 * it was understood without a refusal.
 
-Whether the peer may name a tenant is asked each time. What a body does to a plan it does to the twin; if it brought names that could
-change the target (``spelled`` has grown), the target is made anew.
+Whether the peer may name a tenant is asked each time. What a body does to a plan it does to the twin; if it brought names that
+could change the target (``spelled`` has grown), the target is made anew.
 
-Bounds: two generations of ``KEPT`` heads with targets up to ``LONGEST`` bytes; a full one becomes the old one, and what is asked for
-again moves to the young one. So a tenant that sends a new target each time pushes out what is not in use, and costs the others no
-more than an understanding; there is no content of one tenant that another's key could reach, since the tenant is in the key.
+Bounds: two generations of ``KEPT`` heads with targets up to ``LONGEST`` bytes; a full one becomes the old one, and what is asked
+for again moves to the young one. So a tenant that sends a new target each time pushes out what is not in use, and costs the
+others no more than an understanding; nothing of one tenant can be found by another, since the tenant is in the key.
 """
 
 from __future__ import annotations
