@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from esproxy import core
+from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, painless
@@ -68,9 +68,9 @@ def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     if marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
     if marks & Mark.META_FIELD and plan.endpoint.framing is None:
-        plan.meta = MetaFields.of_body(orjson.loads(body))
-        if plan.meta.inputs:
-            out = orjson.dumps(plan.meta.rewrite_inputs(orjson.loads(out), plan.owner().names.prefix, plan.lucene))
+        plan.meta = meta = MetaFields.of_body(orjson.loads(body))
+        if meta.inputs:
+            out = exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
     return out
 
 

@@ -20,7 +20,7 @@ from esproxy.exchange import Head, Headers
 from esproxy.languages import LanguageError, lucene
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import PatternIdentity
-from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.metafields import MetaFields, Restores
 from esproxy.tenancy.tenant import Tenant, Tenants
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Plan:
     typed: bool = False  # typed_keys is asked for by us, not by the client
     filter_path: FilterPath | None = None
     drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
-    meta: MetaFields | None = None
+    meta: Restores | None = None
     help: bool = False  # the columns of a cat table are asked for, which say nothing of anybody
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on

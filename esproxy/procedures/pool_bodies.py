@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
-
 from esproxy.api.kinds import Mark
 from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
+from esproxy.procedures.pool_tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
-from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, lookups, places, rewrite_places, walk
+from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, walk
+from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
@@ -65,12 +64,20 @@ def document_body(request: Pooled, target: Target, state: int, body: bytes) -> S
 
 
 def search_body(request: Pooled, targets: list[Target], state: int, body: bytes, *, filtered: bool = True) -> Steps[bytes]:
-    """A body with queries over the targets. ``filtered`` False: over one document whose scope is in the path."""
+    """A body with queries over the targets; what its answer needs is appended to ``request.undo``. ``filtered`` False: over one
+    document whose scope is in the path, or over none."""
     plan = request.plan
+    request.undo.append(Undo())
     for anew in (False, True):
         resolver = PoolResolver(plan, targets)
         resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
-        out, run = walk(plan, state, body, resolver, request_bindings(targets, filtered=filtered), request.pools.max_depth)
+        bindings = request_bindings(targets, filtered=filtered)
+        out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
+        if resolver.wrapped:
+            body = unwrapped_queries(plan, state, body)
+            resolver = PoolResolver(plan, targets)
+            resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
+            out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
         if anew or not stale:
             break
@@ -80,28 +87,6 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     check_search(run.marks, body, resolver)
     if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
-    if resolver.by_index:
-        plan.meta = by_index(body)
-    if resolver.named:
-        out = yield from _with_places(request, targets, state, out)
+    if needs_tree(resolver, run.marks, body):
+        out = yield from rewrite(request, targets, state, out, resolver, run.marks)
     return out
-
-
-def by_index(body: bytes) -> MetaFields:
-    """Where the answer will hold names of indices. Names in the request at such places are not understood."""
-    found = MetaFields.of_body(orjson.loads(body))
-    if found.inputs and found.rewrite_inputs(orjson.loads(body), "~", lambda text, field: "~" + text) != orjson.loads(body):
-        raise Refusal("values of the field [_index] in a sort or aggregation are not available for indices in a pool")
-    return found
-
-
-def _with_places(request: Pooled, targets: list[Target], state: int, body: bytes) -> Steps[bytes]:
-    states = request.plan.cluster.engine.tables.states
-    tree = orjson.loads(body)
-    found = list(places(states, state, tree))
-    elsewhere: dict[str, Target | str] = {}
-    for name in lookups(found):
-        if name not in elsewhere:
-            elsewhere[name] = yield from request.lookup(name)
-    rewrite_places(found, targets, elsewhere)
-    return orjson.dumps(tree)

@@ -25,6 +25,7 @@ from esproxy.procedures.pooled import Apart, Pooled
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver, walk
+from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import UNFILTERED, Target
 
 
@@ -137,7 +138,8 @@ def scroll(request: Pooled) -> Steps[Reply | Large]:
     resolver, tree = _cursors(request, "scroll_id")
     for cursor in resolver.found:
         yield from targets_of(request, cursor)
-        request.bare = cursor.bare
+        request.undo.append(Undo(bare=cursor.bare))
+        request.plan.meta = request.undo[-1] or None
     query = physical_query(request.plan, [], None)
     answer = yield request.send("POST", ["_search", "scroll"], query, orjson.dumps(tree), JSON, large=True)
     return reply(request, answer)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import orjson
-
+from esproxy import exact
 from esproxy.answer import is_error
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.pooled import Pooled
@@ -37,5 +36,5 @@ def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply |
     if filtered:
         body = unwrapped(body)
     if plan.meta is not None and not is_error(answer.status, answer.body):
-        body = orjson.dumps(plan.meta.restore(orjson.loads(body), reader.name))
+        body = exact.dumps(plan.meta.restore(exact.loads(body), reader.name))
     return finish(plan, answer.status, client_headers(plan, answer, reader), body)

@@ -22,6 +22,7 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.tenancy.pool_undo import Several
 from esproxy.tenancy.target import UNFILTERED, physical_expression, scopes
 
 
@@ -57,6 +58,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     body = b""
     if given or filtered:
         body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
+    plan.meta = request.undo[-1] or None if request.undo else None
     query = physical_query(plan, targets, PoolResolver(plan, targets))
     if plan.typed:
         query["typed_keys"] = "true"
@@ -85,6 +87,7 @@ def msearch(request: Pooled) -> Steps[Reply | Large]:
     out: list[bytes] = []
     for header, search_line in zip(lines[::2], lines[1::2], strict=True):
         out += yield from _one_search(request, header, search_line)
+    plan.meta = Several(request.undo) if any(request.undo) else None
     if plan.typed:
         query["typed_keys"] = "true"
     answer = yield request.send("POST", ["_msearch"], query, b"\n".join(out) + b"\n", NDJSON, large=True)
@@ -115,10 +118,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
             raise
         targets = []
         header["index"] = [request.sent_apart(str(error.extra.get("index", expression)))]
-    meta = plan.meta
     searched = yield from search_body(request, targets, roots["msearch.body"], body)
-    if plan.meta is not meta:
-        raise Refusal("a sort or aggregation on [_index] is not available in msearch for indices in a pool")
     if token is not None and named is None:
         pass  # the point in time says where
     elif targets:

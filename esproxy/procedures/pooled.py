@@ -34,6 +34,7 @@ from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.expressions import Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED, Placement
+from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
 
 
@@ -78,7 +79,7 @@ class Pooled:
         self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
         self.searched: set[int] = set()  # numbers of the indices that a cursor in the answer is over
         self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
-        self.bare = False  # hits go to the client without their ids
+        self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
     @property
     def product(self) -> bool:
@@ -168,7 +169,7 @@ class Pooled:
         kind = "scroll" if "scroll" in plan.query else plan.route.row.cursor
         if cursor in self.cursors:
             return self.cursors[cursor]
-        made = PoolCursor(cursor, tuple(sorted(self.searched)), self.bare)
+        made = PoolCursor(cursor, tuple(sorted(self.searched)), any(undo.bare for undo in self.undo))
         return made.seal(plan.sealer, tenant=self.tenant, kind=kind, cluster=plan.cluster.name)
 
     def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:
@@ -267,6 +268,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.targets.clear()
         request.sent_as.clear()
         request.searched.clear()
+        request.undo.clear()
         request.fresh.clear()
 
 

@@ -3,8 +3,8 @@
 What a path or pattern becomes is the layout's (``esproxy.tenancy.naming``). It must be the same for all targets of a request,
 else the request is ``Divided``: it can only be made for one target at a time.
 
-Of the meta fields ``_routing``, the discriminator, is never let through, and ``_id`` only at positions that the rule tables
-know as ids.
+Of the meta fields ``_routing``, the discriminator, is never let through. ``_id`` is read without its scope where a search sorts
+by it or makes buckets of it (``esproxy.tenancy.pool_names``).
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 from esproxy.errors import Refusal
 from esproxy.tenancy.target import Target
 
-CLOSED = frozenset(("_routing", "_id"))
+CLOSED = frozenset(("_routing",))
+NONE = "_none_"  # no name: stored fields, hits' metadata among them, are not wanted
 META = frozenset(
     (
-        "_source", "_index", "_score", "_doc", "_seq_no", "_version", "_primary_term", "_ignored", "_field_names", "_size",
+        "_source", "_index", "_id", "_score", "_doc", "_seq_no", "_version", "_primary_term", "_ignored", "_field_names", "_size",
         "_tier", "_nested_path", "_shard_doc", "_feature", "_doc_count", "_exists_",
     )
 )  # fmt: skip
@@ -30,14 +31,16 @@ class FieldNames:
         self.targets = targets
         self.any = any(target.naming.any for target in targets)
         self.asked: set[str] = set()
+        self.none = False  # hits are wanted without metadata
         self.underscored = False  # a name was seen that would hide a meta field if the request itself defined it
 
     def physical(self, name: str) -> str:
         """What to send for a path or pattern, with ``^boost`` or ``:order`` behind it or not. Raises Refusal."""
         if name.startswith("_"):
             bare = name.partition("^")[0].partition(":")[0].strip()
-            if bare == "_none_":
-                raise Refusal("[_none_] is not available for an index in a pool: hits are verified by their metadata")
+            if bare == NONE:
+                self.none = True
+                return name
             if bare in CLOSED:
                 raise Refusal(f"the field [{bare}] cannot be used in this way for an index in a pool")
             self.underscored = self.underscored or bare not in ("_source", "_index", "_score", "_doc")

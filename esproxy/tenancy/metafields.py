@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from esproxy.errors import Refusal
 
@@ -20,6 +20,12 @@ INDEX = "_index"
 TEXT_QUERIES = frozenset(("multi_match", "query_string", "simple_query_string", "combined_fields"))
 SINGLE = ("terms", "rare_terms", "significant_terms")
 Restore = Callable[[str], str]
+
+
+class Restores(Protocol):
+    """What is left to do to the tree of an answer."""
+
+    def restore(self, tree: Any, name: Restore) -> Any: ...
 
 
 @dataclass(slots=True)

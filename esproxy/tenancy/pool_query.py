@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from esproxy import exact
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.request import Plan
-from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.fieldnames import NONE
 from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing
 from esproxy.tenancy.target import Target
 
@@ -30,7 +29,10 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
     if unknown:
         raise unknown_parameters(plan.raw_path, unknown, known)
     out: dict[str, str] = {}
+    in_body = moved(plan)
     for name, value in plan.query.items():
+        if name in in_body:
+            continue
         kind = known.get(name, Kind.COPY)
         if name == "filter_path":
             plan.filter_path = FilterPath(value)
@@ -57,8 +59,6 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             )
         else:
             out[name] = value
-    if "_index" in plan.query.get("sort", ""):
-        plan.meta = MetaFields.of_sort(plan.query["sort"])
     if "routing" in known and targets:
         out["routing"] = ",".join(target.scope for target in targets)
     return out
@@ -83,10 +83,39 @@ def query_of_parameters(query: dict[str, str]) -> dict[str, Any] | None:
 
 def body_with_query(plan: Plan, body: bytes) -> bytes:
     """The body with the query of the parameters in it, which goes before the body's own."""
-    query = query_of_parameters(plan.query)
-    if query is None:
+    query, in_body = query_of_parameters(plan.query), moved(plan)
+    if query is None and not in_body:
         return body
-    return orjson.dumps({**(orjson.loads(body) if body else {}), "query": query})
+    tree = exact.loads(body) if body else {}
+    if not isinstance(tree, dict):
+        return body
+    if query is not None:
+        tree["query"] = query
+    if "sort" in in_body:
+        given = tree.get("sort", [])
+        tree["sort"] = [*(given if isinstance(given, list) else [given]), *map(_sort, plan.query["sort"].split(","))]
+    if "stored_fields" in in_body:
+        tree["stored_fields"] = plan.query["stored_fields"]
+    return exact.dumps(tree)
+
+
+def moved(plan: Plan) -> set[str]:
+    """Parameters of a search that go into the body, because what they ask for is not asked of the node as it stands."""
+    found: set[str] = set()
+    if plan.route.row.name != "search":
+        return found
+    query = plan.query
+    if any(name in ("_index", "_id") for name in (part.partition(":")[0] for part in query.get("sort", "").split(","))):
+        found.add("sort")
+    sources = ("_source_includes", "_source_excludes")
+    if query.get("stored_fields") == NONE and query.get("_source", "false") == "false" and not query.keys() & set(sources):
+        found.add("stored_fields")
+    return found
+
+
+def _sort(text: str) -> Any:
+    field, colon, order = text.partition(":")
+    return {field: {"order": order}} if colon else field
 
 
 def _fields(value: str, resolver: PoolResolver | None) -> str:

@@ -19,10 +19,11 @@ from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
 from esproxy.request import Plan
 from esproxy.tenancy.fieldnames import FieldNames
-from esproxy.tenancy.target import Target
+from esproxy.tenancy.target import Target, filter_of
 
 NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
 SCOPED = (b"_id", b"_index", b"_routing")
+LISTS = ("values", "ids")  # that may hold a single id
 NONE = "esproxy~none"  # an index that there is not
 
 
@@ -35,6 +36,7 @@ class Place(NamedTuple):
     kind: Kind
     is_key: bool
     lookup: Lookup | None
+    above: tuple[dict[str, Any], str] | None  # what holds the holder, by which key
 
 
 class Lookup(NamedTuple):
@@ -54,7 +56,13 @@ class PoolResolver:
         self.fields = FieldNames(targets)
         self.cursors: dict[str, str] = {}
         self.named = False  # the body has positions for the second pass
-        self.by_index = False  # the body sorts by or aggregates over ``_index``
+        self.read_meta = False  # ``_index`` or ``_id`` is asked for as a field
+        self.wrapped = False  # a query is in base64
+
+    @property
+    def alone(self) -> bool:
+        """Nobody else has documents in these physical indices."""
+        return all(target.index.reason is not None for target in self.targets)
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
         if kind in NAMED:
@@ -72,7 +80,8 @@ class PoolResolver:
         elif kind is Kind.KQL:
             sent = self._kql(value)
         elif kind is Kind.WRAPPER:
-            raise Refusal("a [wrapper] query is not available for indices in a pool: send the query itself")
+            self.wrapped = True
+            return raw
         elif kind is Kind.SCRIPT:
             sent = self._script(value)
         elif kind is Kind.CURSOR:
@@ -102,8 +111,8 @@ class PoolResolver:
 
     def field(self, name: str) -> str:
         """The physical name of a field, a pattern of fields, or a meta field that says nothing of the pool."""
-        if name == "_index":
-            self.by_index = True
+        if name in ("_index", "_id"):
+            self.read_meta = True
         return self.fields.physical(name)
 
     def lucene(self, text: str) -> str:
@@ -152,53 +161,33 @@ def walk(
     return out, run
 
 
-DICTIONARY = ("terms", "significant_terms", "significant_text", "multi_terms", "rare_terms")
-
-
 def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal.
     A pool of one has nobody else's."""
     if marks & Mark.RUNTIME and resolver.fields.underscored:
-        raise Refusal(
-            "a request that defines fields cannot name fields that begin with an underscore, which could hide the pool's own"
-        )
-    if all(target.index.reason is not None for target in resolver.targets):
+        tree = orjson.loads(body)
+        if any(name.startswith("_") for defined in ("runtime_mappings", "derived") for name in tree.get(defined) or {}):
+            raise Refusal("a request cannot define fields that begin with an underscore, which could hide the pool's own")
+    if resolver.alone:
         return
-    if marks & Mark.GLOBAL:
-        raise Refusal("a [global] aggregation is not available for indices in a pool")
     if marks & Mark.SUGGEST:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
     escaped = b"\\" in body
     if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
         raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
-    if (escaped or b"min_doc_count" in body) and _empty_buckets(orjson.loads(body)):
-        raise Refusal(
-            "[min_doc_count] can only be 1 or more for indices in a pool: empty buckets are made of the terms of the whole pool"
-        )
-
-
-def _empty_buckets(tree: Any) -> bool:
-    """Does an aggregation over terms want those that no document has?"""
-    if isinstance(tree, list):
-        return any(_empty_buckets(item) for item in tree)
-    if not isinstance(tree, dict):
-        return False
-    for kind in DICTIONARY:
-        wanted = tree[kind].get("min_doc_count", 1) if isinstance(tree.get(kind), dict) else 1
-        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-            return True
-    return any(_empty_buckets(value) for value in tree.values())
 
 
 # --- the second pass ---------------------------------------------------------------------------------
 
 
-def places(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Place]:
+def places(
+    states: list[dict[str, Any]], state: int, tree: Any, above: tuple[dict[str, Any], str] | None = None
+) -> Iterator[Place]:
     """Every position of a tree whose kind is in NAMED. The tree may be changed at a position once it was yielded."""
     if isinstance(tree, list):
         inner = states[state].get("items", state)
         for item in tree:
-            yield from places(states, inner, item)
+            yield from places(states, inner, item, above)
         return
     if not isinstance(tree, dict):
         return
@@ -210,11 +199,11 @@ def places(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Plac
         value = tree[key]
         below = keys.get(key, other)
         if key not in keys and Kind[key_kind] in NAMED:
-            yield Place(tree, key, Kind[key_kind], True, None)
+            yield Place(tree, key, Kind[key_kind], True, None, above)
         kind = Kind[states[below].get("kind", "COPY")]
         if kind in NAMED and not isinstance(value, dict):
-            yield Place(tree, key, kind, False, lookup)
-        yield from places(states, below, value)
+            yield Place(tree, key, kind, False, lookup, above)
+        yield from places(states, below, value, (tree, key))
 
 
 def _lookup(states: list[dict[str, Any]], keys: dict[str, int]) -> Lookup | None:
@@ -234,10 +223,10 @@ def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[st
     """Make names and ids of a search body physical, in place. ``elsewhere``: targets of lookups, or the name to send for one
     that is not there. Raises Refusal."""
     done: set[int] = set()
-    for holder, key, kind, is_key, lookup in found:
+    for holder, key, kind, is_key, lookup, _ in found:
         if id(holder) in done or (not is_key and holder[key] is None):
             continue
-        if lookup is not None and holder.get(lookup.id) is not None:
+        if lookup is not None and (holder.get(lookup.id) is not None or isinstance(holder.get("query"), dict)):
             _rewrite_lookup(holder, lookup, targets, elsewhere)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
@@ -245,7 +234,8 @@ def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[st
         elif is_key:
             holder[physical_name(key, targets)] = holder.pop(key)
         elif kind is Kind.ID:
-            holder[key] = physical_ids(holder[key], targets)
+            ids = holder[key] if isinstance(holder[key], list) or key not in LISTS else [holder[key]]
+            holder[key] = physical_ids(ids, targets)
         else:
             holder[key] = _names(holder[key], targets)
 
@@ -258,9 +248,22 @@ def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target],
     if isinstance(target, str):
         holder[keys.index] = target
         return
-    holder |= {keys.index: target.physical, keys.id: target.id_front + text_of(holder[keys.id])}
+    holder[keys.index] = target.physical
+    if isinstance(holder.get("query"), dict):
+        refilter(holder["query"], target)
+    if holder.get(keys.id) is None:
+        return
+    holder[keys.id] = target.id_front + text_of(holder[keys.id])
     if keys.routing is not None:
         holder[keys.routing] = target.scope
+
+
+def refilter(query: dict[str, Any], target: Target) -> None:
+    """A query over another index (OpenSearch looks terms up by one) has the filter of the search around it: it gets its own."""
+    if "bool" in query:
+        query["bool"]["filter"] = [filter_of([target])]
+    else:
+        query["constant_score"]["filter"] = filter_of([target])
 
 
 def physical_ids(value: Any, targets: list[Target]) -> Any:

@@ -1,0 +1,32 @@
+"""JSON as a tree and back, with every number as it was written.
+
+For bodies and answers that have to be changed as a tree. ``orjson`` alone reads ``1.0E10`` as another text of the same number, and
+an integer beyond 64 bit as a float; here a number that would not come back as it was stays the text it is. Code that computes with
+a number asks for its type first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+LONGEST = 18  # digits that surely fit into 64 bit
+
+
+def loads(raw: bytes) -> Any:
+    return json.loads(raw, parse_int=_int, parse_float=_float)
+
+
+def dumps(tree: Any) -> bytes:
+    return orjson.dumps(tree)
+
+
+def _int(text: str) -> Any:
+    return int(text) if len(text) <= LONGEST and text != "-0" else orjson.Fragment(text)
+
+
+def _float(text: str) -> Any:
+    value = float(text)
+    return value if repr(value) == text else orjson.Fragment(text)

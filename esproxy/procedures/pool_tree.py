@@ -1,0 +1,223 @@
+"""The second pass over a search body for pools, as a tree: for what the core does not do at one position.
+
+The core's pass was strict and has put the filter at every query root. What is left depends on what stands beside it, or on what
+only the catalogue or the node knows: names of indices and ids (``pool_names``, ``pool_rewrite.places``), lookups of documents in
+other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``). Common bodies
+have none of it and are not read again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import orjson
+
+from esproxy import exact
+from esproxy.api.kinds import Kind, Mark
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Failed, Refusal
+from esproxy.procedures.pooled import Pooled
+from esproxy.request import Plan
+from esproxy.tenancy.expressions import Options, resolve
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, question, scope_globals, without_empty
+from esproxy.tenancy.pool_names import clauses, read_by_script, rewrite_clause, text_of
+from esproxy.tenancy.pool_rewrite import Place, PoolResolver, lookups, places, rewrite_places
+from esproxy.tenancy.pool_undo import ask_for_metadata
+from esproxy.tenancy.target import Target, filter_of, physical_expression
+
+JSON = b"application/json"
+LENIENT = Options(ignore_unavailable=True)
+DEEPEST = 20  # wrappers in one another
+
+
+def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
+    """Is there anything for this pass?"""
+    if resolver.named or resolver.read_meta or resolver.fields.none:
+        return True
+    if not marks & Mark.AGGS or resolver.alone:
+        return False
+    return bool(marks & Mark.GLOBAL) or b"min_doc_count" in body or b"\\" in body
+
+
+def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, resolver: PoolResolver, marks: int) -> Steps[bytes]:
+    """The body as it is sent; what its answer needs is noted in ``request.undo``."""
+    tree, undo = exact.loads(body), request.undo[-1]
+    if resolver.named:
+        yield from _names(request, targets, state, tree)
+    if resolver.read_meta:
+        read_by_script(tree, targets, request.product)
+        undo.meta = _buckets_of_index(tree)
+    if not resolver.alone:
+        found = list(empty_buckets(tree))
+        if found:
+            asked = orjson.dumps(question(found, tree, filter_of(targets)))
+            answer = yield request.send("POST", [physical_expression(targets), "_search"], {}, asked, JSON)
+            if answer.status >= 500:
+                raise Failed("the terms of the index could not be told")
+            if answer.status == 200:
+                name_terms(found, orjson.loads(answer.body))
+            else:
+                without_empty(found)
+        if marks & Mark.GLOBAL:
+            undo.globals = scope_globals(tree, filter_of(targets))
+    if resolver.fields.none:
+        ask_for_metadata(tree, undo)
+    return exact.dumps(tree)
+
+
+def _buckets_of_index(tree: dict[str, Any]) -> MetaFields | None:
+    """Aggregations that take no script: their keys are restored. Names among their options are not understood."""
+    found = MetaFields.of_body(tree)
+    if not found.aggs:
+        return None
+    found.queries = False
+    before = exact.dumps(tree)
+    if exact.dumps(found.rewrite_inputs(exact.loads(before), "~", lambda text, field: text)) != before:
+        raise Refusal("values of the field [_index] in this aggregation are not available for indices in a pool")
+    return found
+
+
+# --- names and ids --------------------------------------------------------------------------------------
+
+
+def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Steps[None]:
+    states = request.plan.cluster.engine.tables.states
+    if isinstance(tree, dict) and "indices_boost" in tree:
+        tree["indices_boost"] = _boosts(request, targets, tree["indices_boost"])
+    compared = list(clauses(states, state, tree))
+    dealt_with = {id(clause.holder[clause.name]) for clause in compared}
+    dealt_with |= {id(clause.holder[clause.name][clause.field]) for clause in compared}
+    boosts = tree.get("indices_boost") or [] if isinstance(tree, dict) else []
+    dealt_with |= {id(boost) for boost in (boosts if isinstance(boosts, list) else [boosts])}
+    found = [place for place in places(states, state, tree) if id(place.holder) not in dealt_with]
+    yield from _looked_up_ids(request, targets, found)
+    elsewhere: dict[str, Target | str] = {}
+    for name in lookups(found):
+        if name not in elsewhere:
+            elsewhere[name] = yield from request.lookup(name)
+    rewrite_places(found, targets, elsewhere)
+    for clause in compared:
+        rewrite_clause(clause, targets, lambda expression: reached(request, targets, expression))
+
+
+def reached(request: Pooled, targets: list[Target], expression: str) -> list[Target]:
+    """Which of the targets an index expression comes to. What is no expression comes to none."""
+    directory = request.sight.directory
+    assert directory is not None
+    try:
+        found = resolve(directory, expression, LENIENT, product=request.product)
+    except Refusal:
+        return []
+    request.sight.use(found.used)
+    return [target for target in targets if target.name in found.found]
+
+
+def _boosts(request: Pooled, targets: list[Target], given: Any) -> Any:
+    """``indices_boost`` by physical names: the first that an index matches counts. A name that is not there goes up for the node
+    to miss, unless that may be."""
+    entries = [given] if isinstance(given, dict) else given
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return given
+    lenient = Options.of(request.plan.query).ignore_unavailable
+    out: dict[str, Any] = {}
+    for entry in entries:
+        for name, boost in entry.items():
+            there = reached(request, targets, name)
+            for target in there:
+                out.setdefault(target.physical, boost)
+            if not there and not lenient and not _known(request, name):
+                out.setdefault(request.sent_apart(name), boost)
+    return out if isinstance(given, dict) else [{name: boost} for name, boost in out.items()]
+
+
+def _known(request: Pooled, name: str) -> bool:
+    """Does a name or pattern need nothing to be there, or is there something?"""
+    directory = request.sight.directory
+    assert directory is not None
+    return "*" in name or name in directory.indices or name in directory.aliases
+
+
+def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -> Steps[None]:
+    """``terms`` over ``_id`` with the ids in a document: what it holds are the client's ids, so it is read here."""
+    for place in found:
+        lookup = place.lookup
+        if lookup is None or place.above is None or place.above[1] != "_id" or not isinstance(place.above[0].get("_id"), dict):
+            continue
+        holder = place.holder
+        if "query" in holder:
+            raise Refusal("ids that a query finds are not available for indices in a pool: search for them first")
+        target = yield from request.lookup(text_of(holder[lookup.index]))
+        if isinstance(target, str) or holder.get(lookup.id) is None:
+            continue  # the node's to refuse
+        id = text_of(holder[lookup.id])
+        path = text_of(holder.get("path", ""))
+        where = [target.physical, "_doc", target.id_front + id]
+        answer = yield request.send("GET", where, {"routing": target.scope})
+        if answer.status not in (200, 404):
+            raise Failed("the document with the ids could not be read")
+        source = orjson.loads(target.naming.source(orjson.dumps(orjson.loads(answer.body).get("_source") or {})))
+        values = [text_of(value) for value in _values_at(source, path)]
+        place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
+
+
+def _values_at(source: Any, path: str) -> list[Any]:
+    """The values at a path of a document, lists on the way or not, dots in names or not."""
+    if isinstance(source, list):
+        return [value for item in source for value in _values_at(item, path)]
+    if not path:
+        return [] if isinstance(source, dict) or source is None else [source]
+    if not isinstance(source, dict):
+        return []
+    found = []
+    for key, value in source.items():
+        if key == path:
+            found += _values_at(value, "")
+        elif path.startswith(key + "."):
+            found += _values_at(value, path[len(key) + 1 :])
+    return found
+
+
+# --- queries in base64 ----------------------------------------------------------------------------------
+
+
+def unwrapped_queries(plan: Plan, state: int, body: bytes) -> bytes:
+    """The body with every ``wrapper`` query replaced by the query in it, wrappers in that too."""
+    tree = exact.loads(body)
+    _unwrap(plan.cluster.engine.tables.states, state, tree, 0)
+    return exact.dumps(tree)
+
+
+def _unwrap(states: list[dict[str, Any]], state: int, tree: Any, depth: int) -> None:
+    row = states[state]
+    if isinstance(tree, list):
+        for item in tree:
+            _unwrap(states, row.get("items", state), item, depth)
+    elif isinstance(tree, dict):
+        keys: dict[str, int] = row.get("keys", {})
+        other = row.get("other", ("COPY", 1))[1]
+        wrapper = tree.get("wrapper")
+        inner = states[states[keys["wrapper"]]["keys"]["query"]] if "wrapper" in keys and "bool" in keys else {}
+        if inner.get("kind") == Kind.WRAPPER.name and isinstance(wrapper, dict) and isinstance(wrapper.get("query"), str):
+            if depth >= DEEPEST:
+                raise Refusal("too many [wrapper] queries in one another", type="parsing_exception")
+            del tree["wrapper"]
+            tree |= _decoded(wrapper["query"])
+            _unwrap(states, state, tree, depth + 1)
+            return
+        for key, value in tree.items():
+            _unwrap(states, keys.get(key, other), value, depth)
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    try:
+        query = exact.loads(base64.b64decode(text, validate=True))
+    except binascii.Error:
+        raise Refusal("the query of [wrapper] is not base64", type="parsing_exception") from None
+    except (ValueError, RecursionError):
+        raise Refusal("the query of [wrapper] is not JSON", type="parsing_exception") from None
+    if not isinstance(query, dict):
+        raise Refusal("the query of [wrapper] is no query", type="parsing_exception")
+    return query

@@ -1,0 +1,132 @@
+"""Aggregations that look past the hits of their search, which in a pool are others' documents and terms.
+
+``global`` leaves the query, not the pool: what is below it goes into a ``filter`` for the search's own scopes, and the answer is
+put together again as if that were not there.
+
+``min_doc_count: 0`` of ``terms`` makes empty buckets of all terms of the physical index. Which of them the scopes have is asked
+first; the aggregation then names them (``include``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from esproxy.errors import Refusal
+
+OWN = "esproxy~own"
+MOST = 10_000  # terms of one aggregation that empty buckets are made of
+COPIED = ("field", "script", "include", "exclude", "format", "missing", "value_type")
+# What takes its terms from the dictionary, or all documents, and no list of them.
+NO_LIST = ("multi_terms", "significant_terms", "significant_text")
+
+
+# --- global ---------------------------------------------------------------------------------------------
+
+
+def scope_globals(tree: dict[str, Any], scope: dict[str, Any]) -> list[str]:
+    """Put the filter into every global aggregation; their names. They stand on the first level only, or the node refuses them."""
+    found = []
+    for key in ("aggs", "aggregations"):
+        for name, definition in (tree.get(key) or {}).items():
+            if isinstance(definition, dict) and "global" in definition:
+                below = {**(definition.pop("aggs", None) or {}), **(definition.pop("aggregations", None) or {})}
+                definition["aggs"] = {OWN: {"filter": scope, **({"aggs": below} if below else {})}}
+                found.append(name)
+    for key in ("aggs", "aggregations"):
+        for definition in (tree.get(key) or {}).values():
+            _lengthen_paths(definition, found)
+    return found
+
+
+def _lengthen_paths(definition: Any, names: list[str]) -> None:
+    """Pipeline aggregations beside a global one name what is in it by a path."""
+    for options in definition.values() if isinstance(definition, dict) else ():
+        if isinstance(options, dict) and "buckets_path" in options:
+            paths = options["buckets_path"]
+            if isinstance(paths, dict):
+                options["buckets_path"] = {key: _longer(path, names) for key, path in paths.items()}
+            else:
+                options["buckets_path"] = [_longer(p, names) for p in paths] if isinstance(paths, list) else _longer(paths, names)
+
+
+def _longer(path: Any, names: list[str]) -> Any:
+    for name in names:
+        if isinstance(path, str) and (path == name or path.startswith((name + ">", name + "."))):
+            return f"{name}>{OWN}{path[len(name) :]}"
+    return path
+
+
+def unscope_globals(answer: Any, names: list[str]) -> None:
+    """Undo ``scope_globals`` in an answer's aggregations, tagged (``global#all``) or not."""
+    if not isinstance(answer, dict):
+        return
+    for key, value in answer.items():
+        if any(key == name or key.endswith("#" + name) for name in names) and isinstance(value, dict):
+            own = next((inner for inner in value if inner.rpartition("#")[2] == OWN), None)
+            if own is not None:
+                value |= value.pop(own)
+
+
+# --- empty buckets --------------------------------------------------------------------------------------
+
+
+class Empty(NamedTuple):
+    """An aggregation that wants buckets without documents; ``nested``: the path of the documents it sees."""
+
+    options: dict[str, Any]
+    nested: str | None
+
+
+def empty_buckets(tree: Any, nested: str | None = None) -> Iterator[Empty]:
+    """Every aggregation over terms with ``min_doc_count: 0``. Raises Refusal for one that takes no list of terms."""
+    for key in ("aggs", "aggregations"):
+        for definition in (tree.get(key) or {}).values():
+            if not isinstance(definition, dict):
+                continue
+            for kind in NO_LIST:
+                if _wants_empty(definition.get(kind)):
+                    raise Refusal(f"[min_doc_count] of [{kind}] can only be 1 or more for indices in a pool")
+            if _wants_empty(definition.get("terms")):
+                yield Empty(definition["terms"], nested)
+            below = nested
+            if isinstance(definition.get("nested"), dict):
+                below = definition["nested"].get("path")
+            elif isinstance(definition.get("reverse_nested"), dict):
+                below = definition["reverse_nested"].get("path")
+            yield from empty_buckets(definition, below)
+
+
+def _wants_empty(options: Any) -> bool:
+    if not isinstance(options, dict):
+        return False
+    least = options.get("min_doc_count", 1)
+    return isinstance(least, bool) or not isinstance(least, int) or least < 1
+
+
+def question(found: list[Empty], tree: dict[str, Any], scope: dict[str, Any]) -> dict[str, Any]:
+    """The search for the terms that the scope has."""
+    aggs: dict[str, Any] = {}
+    for place, (options, nested) in enumerate(found):
+        terms: dict[str, Any] = {key: options[key] for key in COPIED if key in options}
+        asked: dict[str, Any] = {"terms": {**terms, "size": MOST, "order": {"_key": "asc"}}}
+        aggs[str(place)] = asked if nested is None else {"nested": {"path": nested}, "aggs": {"t": asked}}
+    defined = {key: tree[key] for key in ("runtime_mappings", "derived") if key in tree}
+    return {"size": 0, "track_total_hits": False, "query": scope, "aggs": aggs, **defined}
+
+
+def name_terms(found: list[Empty], answer: dict[str, Any]) -> None:
+    """Let each aggregation name the terms that the scope has, of an answer to the question. Raises Refusal for too many."""
+    for place, (options, nested) in enumerate(found):
+        terms = answer["aggregations"][str(place)]
+        terms = terms if nested is None else terms["t"]
+        if terms["sum_other_doc_count"]:
+            raise Refusal(f"[min_doc_count] can only be 1 or more in a pool for a field with more than [{MOST}] values")
+        options.pop("exclude", None)
+        options["include"] = [bucket.get("key_as_string", bucket["key"]) for bucket in terms["buckets"]]
+
+
+def without_empty(found: list[Empty]) -> None:
+    """The node refused the question, and will refuse the aggregation: in its own words."""
+    for options, _ in found:
+        options["min_doc_count"] = 1

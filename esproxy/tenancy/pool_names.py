@@ -1,0 +1,180 @@
+"""``_index`` and ``_id`` in searches over pools: what a node would compare, sort by or put into buckets is physical.
+
+A **clause** on one of them (``term``, ``terms``, ``prefix``, …) becomes one that matches the same documents. A node takes a value
+of ``_index`` for an index expression, aliases and all, and asks whether its own index is among what that comes to; which targets
+these are is known here. A list of ids is asked for in every target; the filter of the search keeps apart what does not belong
+together.
+
+A **sort** or **aggregation** by one of them reads the client's value by a script: so order, ``search_after``, ``include`` and
+keys are right without a look at the answer. Elasticsearch does not sort by ``_id`` and says so itself. The script's text is one
+for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from esproxy.api.kinds import Kind
+from esproxy.errors import Refusal
+from esproxy.tenancy.fieldnames import Divided
+from esproxy.tenancy.target import Target, filter_of
+
+INDEX, ID = "_index", "_id"
+VALUES = ("value", "query", "wildcard", "terms")  # of a clause that is an object: what it compares with
+INDEX_SOURCE = "params.names[doc['_index'].value]"
+ID_SOURCE = "def v=doc['_id'].value;return v.substring(v.indexOf(':')+1)"
+READS_ONE = ("terms", "rare_terms")
+
+Matching = Callable[[str], list[Target]]
+
+
+class Clause(NamedTuple):
+    """``holder[name][field]`` is compared with ``_index`` or ``_id``."""
+
+    holder: dict[str, Any]
+    name: str
+    field: str
+
+
+def clauses(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Clause]:
+    """Every clause of a tree under its rule table."""
+    row = states[state]
+    if isinstance(tree, list):
+        for item in tree:
+            yield from clauses(states, row.get("items", state), item)
+    elif isinstance(tree, dict):
+        keys: dict[str, int] = row.get("keys", {})
+        other = row.get("other", ("COPY", 1))[1]
+        for key, value in list(tree.items()):
+            below = keys.get(key, other)
+            known = states[below].get("keys", {})
+            for field in (INDEX, ID):
+                kind = states[known[field]].get("kind") if field in known else None
+                if kind is not None and Kind[kind] in (Kind.EXPR, Kind.INDEX, Kind.ID) and _compared(value, field):
+                    yield Clause(tree, key, field)
+            yield from clauses(states, below, value)
+
+
+def _compared(value: Any, field: str) -> bool:
+    """Is there a value, and no lookup of a document?"""
+    given = value.get(field) if isinstance(value, dict) else None
+    return given is not None and (not isinstance(given, dict) or any(key in given for key in VALUES))
+
+
+def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) -> None:
+    """A clause over the targets; ``matching`` says which of them an index expression comes to."""
+    holder, name, field = clause
+    options = holder[name][field]
+    given: Any = options
+    told = {key: holder[name][key] for key in ("boost", "_name") if key in holder[name]}
+    if isinstance(options, dict):
+        given = next(options[key] for key in VALUES if key in options)
+        told |= {key: options[key] for key in ("boost", "_name") if key in options}
+    values = [text_of(value) for value in (given if isinstance(given, list) else [given])]
+    if field == INDEX and "" in values:
+        return  # no expression: the node says so
+    if field == ID:
+        replaced = {"terms": {ID: [target.id_front + value for value in values for target in targets], **told}}
+    else:
+        asked = [value + "*" for value in values] if name == "prefix" else values
+        reached = {target.scope for value in asked for target in matching(value)}
+        replaced = index_query([target for target in targets if target.scope in reached], targets, told)
+    del holder[name]
+    holder |= replaced
+
+
+def index_query(matched: list[Target], targets: list[Target], told: dict[str, Any]) -> dict[str, Any]:
+    """The query for documents of these targets, in a search over all of them."""
+    if not matched:
+        return {"match_none": told}
+    if len({target.physical for target in targets}) == len(targets):
+        return {"terms": {INDEX: [target.physical for target in matched], **told}}
+    return {"constant_score": {"filter": filter_of(matched), **told}}
+
+
+def text_of(value: Any) -> str:
+    """An id or a name as a node reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+# --- sorts and aggregations -----------------------------------------------------------------------------
+
+
+def read_by_script(tree: dict[str, Any], targets: list[Target], product: bool) -> None:
+    """Replace sorts by and buckets of ``_index`` and ``_id`` in a search body."""
+    scripts = {INDEX: lambda: _index_script(targets)}
+    if not product:
+        scripts[ID] = lambda: {"source": ID_SOURCE}
+    _sorts(tree, scripts)
+    _inner_sorts(tree.get("query"), scripts)
+    inner = (tree.get("collapse") or {}).get("inner_hits") if isinstance(tree.get("collapse"), dict) else None
+    for hits in inner if isinstance(inner, list) else [inner]:
+        _sorts(hits, scripts)
+    _aggregations(tree, scripts)
+
+
+Scripts = dict[str, Callable[[], dict[str, Any]]]
+
+
+def _index_script(targets: list[Target]) -> dict[str, Any]:
+    names = {target.physical: target.name for target in targets}
+    if len(names) < len(targets):
+        raise Divided("the field [_index] does not tell these indices apart")
+    return {"source": INDEX_SOURCE, "params": {"names": names}}
+
+
+def _sorts(holder: Any, scripts: Scripts) -> None:
+    if not isinstance(holder, dict) or "sort" not in holder:
+        return
+    given = holder["sort"]
+    holder["sort"] = [_sort(entry, scripts) for entry in (given if isinstance(given, list) else [given])]
+
+
+def _sort(entry: Any, scripts: Scripts) -> Any:
+    if isinstance(entry, str) and entry in scripts:
+        return {"_script": {"type": "string", "script": scripts[entry](), "order": "asc"}}
+    if not isinstance(entry, dict) or entry.keys().isdisjoint(scripts):
+        return entry
+    if len(entry) != 1:
+        raise Refusal("a sort by [_index] or [_id] stands alone in its object")
+    ((field, how),) = entry.items()
+    order = how.get("order", "asc") if isinstance(how, dict) else how
+    return {"_script": {"type": "string", "script": scripts[field](), "order": order}}
+
+
+def _inner_sorts(tree: Any, scripts: Scripts) -> None:
+    if isinstance(tree, list):
+        for item in tree:
+            _inner_sorts(item, scripts)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key == "inner_hits":
+                _sorts(value, scripts)
+            else:
+                _inner_sorts(value, scripts)
+
+
+def _aggregations(body: Any, scripts: Scripts) -> None:
+    for key in ("aggs", "aggregations"):
+        for definition in (body.get(key) or {}).values():
+            if not isinstance(definition, dict):
+                continue
+            for kind in READS_ONE:
+                _read(definition.get(kind), scripts)
+            composite, multi = definition.get("composite"), definition.get("multi_terms")
+            for source in composite.get("sources") or [] if isinstance(composite, dict) else []:
+                for by in source.values() if isinstance(source, dict) else ():
+                    _read(by.get("terms") if isinstance(by, dict) else None, scripts)
+            for term in multi.get("terms") or [] if isinstance(multi, dict) else []:
+                _read(term, scripts)
+            _sorts(definition.get("top_hits"), scripts)
+            _aggregations(definition, scripts)
+
+
+def _read(options: Any, scripts: Scripts) -> None:
+    if isinstance(options, dict) and options.get("field") in scripts and "script" not in options:
+        options["script"] = scripts[options.pop("field")]()
+        options.setdefault("value_type", "string")

@@ -1,0 +1,91 @@
+"""What the answer to a search of a pool owes to the way it was asked: undone here, on the tree, when the rest is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.pool_aggs import unscope_globals
+
+NONE = ("_none_", ["_none_"])
+
+
+@dataclass(slots=True)
+class Undo:
+    """For one search."""
+
+    globals: list[str] = field(default_factory=list)  # names of global aggregations that got a filter
+    bare: bool = False  # the client wants hits without metadata, which the proxy asked for to verify them
+    below: set[str] = field(default_factory=set)  # names of inner hits and top hits that are bare
+    meta: MetaFields | None = None  # buckets of ``_index``
+
+    def __bool__(self) -> bool:
+        return bool(self.globals or self.bare or self.below or self.meta)
+
+    def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
+        """The answer of this search, with names and ids already restored but those of ``meta``."""
+        if isinstance(tree, dict):
+            unscope_globals(tree.get("aggregations"), self.globals)
+            if self.meta is not None:
+                self.meta.restore(tree, name)
+            if self.bare:
+                _strip(tree.get("hits"))
+            if self.below:
+                _strip_below(tree, self.below)
+        return tree
+
+
+@dataclass(slots=True)
+class Several:
+    """For the answers of an msearch, in order."""
+
+    each: list[Undo] = field(default_factory=list)
+
+    def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
+        for undo, answer in zip(self.each, tree.get("responses", []), strict=True):
+            undo.restore(answer, name)
+        return tree
+
+
+def ask_for_metadata(tree: dict[str, Any], undo: Undo) -> None:
+    """Hits without an id could not be verified. Where the client has disabled stored fields, an empty list of them gives the same
+    hits with ids. What else needs stored fields beside that is left for the node to refuse."""
+    if tree.get("stored_fields") in NONE and not tree.get("fields") and tree.get("_source") in (None, False, "false"):
+        tree["stored_fields"] = []
+        undo.bare = True
+    _disabled_below(tree, undo)
+
+
+def _disabled_below(tree: Any, undo: Undo, name: str = "") -> None:
+    if isinstance(tree, list):
+        for item in tree:
+            _disabled_below(item, undo, name)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key in ("inner_hits", "top_hits"):
+                for hits in value if isinstance(value, list) else [value]:
+                    if isinstance(hits, dict) and hits.get("stored_fields") in NONE and not hits.get("fields"):
+                        hits["stored_fields"] = []
+                        undo.below.add(hits.get("name") or tree.get("path") or tree.get("type") or tree.get("field") or name)
+            _disabled_below(value, undo, key)
+
+
+def _strip(hits: Any) -> None:
+    for hit in hits.get("hits") or [] if isinstance(hits, dict) else []:
+        hit.pop("_id", None)
+        hit.pop("_routing", None)
+
+
+def _strip_below(tree: Any, names: set[str]) -> None:
+    if isinstance(tree, list):
+        for item in tree:
+            _strip_below(item, names)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key == "_source":
+                continue
+            if key.rpartition("#")[2] in names and isinstance(value, dict):
+                _strip(value.get("hits"))
+            _strip_below(value, names)
