@@ -1,8 +1,8 @@
 """JSON as a tree and back, with every number as it was written.
 
-For bodies and answers that have to be changed as a tree. ``orjson`` alone reads ``1.0E10`` as another text of the same number, and
-an integer beyond 64 bit as a float; here a number that would not come back as it was stays the text it is. Code that computes with
-a number asks for its type first.
+For bodies and answers that have to be changed as a tree. ``orjson`` alone reads ``1.0E10`` as another text of the same number,
+and an integer beyond 64 bit as a float; here a number that would not come back as it was stays the text it is. Code that computes
+with a number asks for its type first.
 """
 
 from __future__ import annotations
