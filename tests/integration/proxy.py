@@ -1,8 +1,8 @@
 """The proxy in front of a test session's node: a process of its own, and the runs of the oracle that share it.
 
-``proxies`` starts `esproxy serve` for a placement and a transport, once while it lasts. ``direct_runs`` are the scenarios played on
-the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in front, one
-after another for each placement (``placement``, see tests/oracle/placements.py).
+``proxies`` starts `esproxy serve` for a placement and a transport, once while it lasts. ``direct_runs`` are the scenarios
+played on the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in
+front, one after another for each placement (``placement``, see tests/oracle/placements.py).
 """
 
 from __future__ import annotations
@@ -146,7 +146,9 @@ def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
     with closing(WireClient(node_url)) as node:
         left = foreign_indices(node)
         if left:
-            pytest.fail(f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False)
+            pytest.fail(
+                f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False
+            )
         engine = engine_of(node)
         for scenario in wanted(request.session.items):
             if scenario.runs_on(engine):

@@ -55,7 +55,15 @@ def own(cluster: SharedCluster) -> Iterator[SharedCluster]:
     """The attacker has an index with a document, as the victim has."""
     with closing(cluster.served.client()) as client:
         headers = {"content-type": "application/json"}
-        body = {"mappings": {"properties": {"k": {"type": "keyword"}, "o": {"type": "nested", "properties": {"x": {"type": "long"}}}, "gp": {"type": "geo_point"}}}}
+        body = {
+            "mappings": {
+                "properties": {
+                    "k": {"type": "keyword"},
+                    "o": {"type": "nested", "properties": {"x": {"type": "long"}}},
+                    "gp": {"type": "geo_point"},
+                }
+            }
+        }
         assert client.send("PUT", "/books", headers, json.dumps(body).encode()).status == 200
         assert client.send("PUT", "/books/_doc/1?refresh=true", headers, b'{"a":"quick fox","k":"red"}').status == 201
     yield cluster
@@ -77,7 +85,9 @@ def test_attack_shows_and_changes_nothing(tidy: SharedCluster, attack: Attack) -
     before = own.neighbours.state(WATCHED)
     answer = exchange(own.served.url, attack.sent)
     assert not own.neighbours.canaries(answer), answer[:2000]
-    sent_raw = any(form in attack.sent.lower() for form in (b"zenith", b"%7a", b"\\u007a", b"zw5pdgguym9va3", b"emvuaxro"))  # the last two are base64
+    sent_raw = any(
+        form in attack.sent.lower() for form in (b"zenith", b"%7a", b"\\u007a", b"zw5pdgguym9va3", b"emvuaxro")
+    )  # the last two are base64
     assert sent_raw or f"{VICTIM}.".encode() not in answer, answer[:2000]
     assert f"{TENANT}.".encode() not in answer or f"{TENANT}.".encode() in attack.sent, answer[:2000]
     assert own.neighbours.state(WATCHED) == before

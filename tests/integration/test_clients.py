@@ -62,7 +62,9 @@ def test_client_lives_a_documents_life(kit: Kit) -> None:
     client.indices.create(index="books", **kit.body(mappings=MAPPINGS, aliases={"shelf": {}}))
     assert client.indices.exists(index="books")
     document = {"k": "red", "n": 1, "t": "quick fox"}
-    created = client.index(index="books", id="1", refresh=True, **({"document": document} if kit.kind == "es" else {"body": document}))
+    created = client.index(
+        index="books", id="1", refresh=True, **({"document": document} if kit.kind == "es" else {"body": document})
+    )
     assert (created["_index"], created["result"]) == ("books", "created")
     assert client.get(index="shelf", id="1")["_index"] == "books"
     assert client.exists(index="books", id="1")
@@ -103,9 +105,13 @@ def test_bulk_helpers_load_and_report(kit: Kit) -> None:
     done, errors = kit.helpers.bulk(kit.client, actions, chunk_size=100, refresh=True)
     assert (done, errors) == (500, [])
     assert kit.client.count(index="logs-*")["count"] == 500
-    mixed = [{"_op_type": "index", "_index": "logs-0", "_id": "x", "n": 1}, {"_op_type": "index", "_index": "logs-0", "_id": "y", "n": "text"},
-             {"_op_type": "delete", "_index": "logs-0", "_id": "0"}, {"_op_type": "update", "_index": "logs-1", "_id": "1", "doc": {"m": 1}},
-             {"_op_type": "create", "_index": "logs-1", "_id": "1", "n": 1}]  # fmt: skip
+    mixed = [
+        {"_op_type": "index", "_index": "logs-0", "_id": "x", "n": 1},
+        {"_op_type": "index", "_index": "logs-0", "_id": "y", "n": "text"},
+        {"_op_type": "delete", "_index": "logs-0", "_id": "0"},
+        {"_op_type": "update", "_index": "logs-1", "_id": "1", "doc": {"m": 1}},
+        {"_op_type": "create", "_index": "logs-1", "_id": "1", "n": 1},
+    ]
     results = list(kit.helpers.streaming_bulk(kit.client, mixed, raise_on_error=False, chunk_size=2))
     assert [ok for ok, _ in results] == [True, False, True, True, False]
     assert {item["_index"] for _, result in results for item in result.values()} == {"logs-0", "logs-1"}
@@ -123,7 +129,9 @@ def test_compressed_requests_are_understood(cluster: SharedCluster) -> None:
         client = opensearchpy.OpenSearch(cluster.served.url, headers=headers, http_compress=True)
     kit = es_helpers if kind == "es" else os_helpers
     try:
-        assert kit.bulk(client, [{"_index": "zipped", "_id": str(n), "t": "x" * 1000} for n in range(100)], refresh=True)[0] == 100
+        assert (
+            kit.bulk(client, [{"_index": "zipped", "_id": str(n), "t": "x" * 1000} for n in range(100)], refresh=True)[0] == 100
+        )
         assert client.count(index="zipped")["count"] == 100
     finally:
         client.indices.delete(index="zipped", ignore_unavailable=True)
@@ -141,7 +149,9 @@ async def asynchronous(kit: Kit) -> AsyncIterator[Any]:
 async def test_asynchronous_client_does_the_same(kit: Kit, asynchronous: Any) -> None:
     client = asynchronous
     await client.indices.create(index="books", **kit.body(mappings=MAPPINGS))
-    done, errors = await kit.helpers.async_bulk(client, [{"_index": "books", "_id": str(n), "n": n} for n in range(200)], chunk_size=50, refresh=True)
+    done, errors = await kit.helpers.async_bulk(
+        client, [{"_index": "books", "_id": str(n), "n": n} for n in range(200)], chunk_size=50, refresh=True
+    )
     assert (done, errors) == (200, [])
     found = await client.search(index="books", **kit.body(size=3, sort=[{"n": "desc"}], query={"range": {"n": {"gte": 10}}}))
     assert [hit["_source"]["n"] for hit in found["hits"]["hits"]] == [199, 198, 197]

@@ -7,9 +7,9 @@
     python -m tests.oracle compare --recorded FILE PROXY TENANT PLACEMENT [name…]
     python -m tests.oracle coverage URL [url|parameter|request|response…]    shares, and what is missing of these
 
-Names are beginnings of scenario names. The node of the direct runs must be empty and is emptied after each scenario. With a record none
-is needed, and the proxy's cluster may hold anything: what the tenant has is deleted through the proxy, before the first and after
-each scenario. FILE is a pickle: read none but your own.
+Names are beginnings of scenario names. The node of the direct runs must be empty and is emptied after each scenario. With a
+record none is needed, and the proxy's cluster may hold anything: what the tenant has is deleted through the proxy, before the
+first and after each scenario. FILE is a pickle: read none but your own.
 """
 
 from __future__ import annotations
@@ -49,11 +49,14 @@ def direct(url: str, scenarios: list[Scenario], verbose: bool = True) -> tuple[d
             if not as_expected(played, engine):
                 wrong += 1
                 if verbose:
-                    print(f"{scenario.name}: {played.call}\n   expected {played.call.expected(engine)}, got {played.raw.status}: "
-                          f"{played.raw.body[:700].decode('utf-8', 'replace')}")
+                    print(
+                        f"{scenario.name}: {played.call}\n   expected {played.call.expected(engine)}, got {played.raw.status}: "
+                        f"{played.raw.body[:700].decode('utf-8', 'replace')}"
+                    )
     calls = sum(len(run.played) for run in runs.values())
     good = sum(200 <= played.raw.status < 300 for run in runs.values() for played in run.played)
-    print(f"{engine.kind} {'.'.join(map(str, engine.version))}: {len(runs)} scenarios, {calls} calls, {good} answered 2xx, {wrong} not as expected")
+    title = f"{engine.kind} {'.'.join(map(str, engine.version))}"
+    print(f"{title}: {len(runs)} scenarios, {calls} calls, {good} answered 2xx, {wrong} not as expected")
     return runs, wrong
 
 

@@ -1,7 +1,8 @@
 """Calls that are answered differently though no deviation says so: defects that are known, small and not mended yet.
 
-Each row: a scenario, the beginning of the call (method, target, headers, body), the families of engines (``es``, ``os``) and the layouts in which it differs, and what
-differs. The oracle lets exactly these calls differ, and fails when a listed one no longer does.
+Each row: a scenario, the beginning of the call (method, target, headers, body), the families of engines (``es``, ``os``) and
+the layouts in which it differs, and what differs. The oracle lets exactly these calls differ, and fails when a listed one no
+longer does.
 """
 
 from __future__ import annotations
@@ -10,10 +11,34 @@ from collections.abc import Collection
 
 ALL = "dedicated shared"
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
-    ("admin.cat_text", "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size", "es os", ALL, "a column that stands twice stands once"),
-    ("admin.cat_json", "GET /_cat/indices?format=json&h=index&filter_path=*.index", "es os", ALL, "a node sends no body for a list filtered away"),
-    ("admin.health", "GET /_cluster/health/logs-a,nope", "os", ALL, "the share of active shards when one of the indices is missing"),
-    ("indices.dot_and_hidden", "PUT /.", "es", ALL, "the warning about a name that begins with a dot: under a prefix it does not"),
+    (
+        "admin.cat_text",
+        "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size",
+        "es os",
+        ALL,
+        "a column that stands twice stands once",
+    ),
+    (
+        "admin.cat_json",
+        "GET /_cat/indices?format=json&h=index&filter_path=*.index",
+        "es os",
+        ALL,
+        "a node sends no body for a list filtered away",
+    ),
+    (
+        "admin.health",
+        "GET /_cluster/health/logs-a,nope",
+        "os",
+        ALL,
+        "the share of active shards when one of the indices is missing",
+    ),
+    (
+        "indices.dot_and_hidden",
+        "PUT /.",
+        "es",
+        ALL,
+        "the warning about a name that begins with a dot: under a prefix it does not",
+    ),
     ("indices.bad_names", "PUT /.", "es", ALL, "the warning about a name that begins with a dot, beside the error"),
     ("documents.reading", "GET /books/_doc/1?_source_include=k", "os", ALL, "a hint names a parameter of another engine"),
     ("documents.reading", "GET /books/_doc/1?fields=k", "es os", ALL, "a node words a parameter of the past"),
@@ -23,9 +48,27 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("indices.bad_bodies", 'PUT /x {"settings": {"nope"', "es os", ALL, "words for an unknown setting"),
     ("indices.bad_bodies", 'PUT /x {"settings": {"uuid"', "os", ALL, "words for a setting of the node's own"),
     ("indices.bad_names", "GET /a:b", "es", ALL, "words for a remote cluster where none can be"),
-    ("queries_term.metadata", 'POST /left/_search {"sort": ["n"], "query": {"term": {"_index": ""', "es os", ALL, "an empty name compared with _index finds nothing and is no error"),
-    ("queries_text.match_family", 'POST /lib/_search {"query": {"common": {"t": {"query": "the quick", "cutoff_frequency": 0.001, "low_', "os", ALL, "minimum_should_match of a legacy query cannot be an object"),
-    ("queries_text.spans", 'POST /lib/_search {"query": {"span_term": {"_index": {', "os", ALL, "words of an error about a span over _index"),
+    (
+        "queries_term.metadata",
+        'POST /left/_search {"sort": ["n"], "query": {"term": {"_index": ""',
+        "es os",
+        ALL,
+        "an empty name compared with _index finds nothing and is no error",
+    ),
+    (
+        "queries_text.match_family",
+        'POST /lib/_search {"query": {"common": {"t": {"query": "the quick", "cutoff_frequency": 0.001, "low_',
+        "os",
+        ALL,
+        "minimum_should_match of a legacy query cannot be an object",
+    ),
+    (
+        "queries_text.spans",
+        'POST /lib/_search {"query": {"span_term": {"_index": {',
+        "os",
+        ALL,
+        "words of an error about a span over _index",
+    ),
     ("root.front_page", "GET //", "es os", ALL, "the cluster's uuid, which the test masks for / alone"),
     ("root.front_page", "PUT /", "es os", ALL, "DELETE is not among the methods of /"),
     ("root.front_page", "POST /", "es os", ALL, "DELETE is not among the methods of /"),
@@ -37,9 +80,21 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("targets.parameters", "GET /ab/_search?sizze=1", "es os", ALL, "a hint that nodes do not give here"),
     ("targets.parameters", "GET /ab/_search?q=%", "es os", ALL, "words for a broken escape"),
     ("targets.media_types", "POST /ab/_search [content-type: ] ", "es os", ALL, "words for an empty content type"),
-    ("targets.media_types", "POST /ab/_search [content-type: nonsense] ", "es os", ALL, "the status of a content type that is none"),
+    (
+        "targets.media_types",
+        "POST /ab/_search [content-type: nonsense] ",
+        "es os",
+        ALL,
+        "the status of a content type that is none",
+    ),
     ("targets.media_types", "GET /ab/_search?source=", "os", ALL, "a node fails with 500 without source_content_type"),
-    ("updates.scripts", 'POST /books/_update/1 {"script": "throw new', "es os", ALL, "the position in a script that was rewritten"),
+    (
+        "updates.scripts",
+        'POST /books/_update/1 {"script": "throw new',
+        "es os",
+        ALL,
+        "the position in a script that was rewritten",
+    ),
 )
 
 

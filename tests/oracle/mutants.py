@@ -26,7 +26,8 @@ from esproxy.tenancy.names import PrefixNames
 
 Patch = Callable[[], AbstractContextManager[Any]]
 
-# Bindings that no call of an endpoint served so far can show, with the reason: where they stand, another endpoint must come first.
+# Bindings that no call of an endpoint served so far can show, with the reason: where they stand, another endpoint must come
+# first.
 UNREACHABLE = {
     ("request", Kind.CURSOR): "a cursor comes from scroll or a point in time",
     ("request", Kind.TASK): "a task comes from a by-query call that does not wait",
@@ -45,7 +46,9 @@ UNREACHABLE = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """``first``: scenarios that are likely to catch it, to be tried before all others; for a verification, the call that shows it."""
+    """``first``: scenarios that are likely to catch it, to be tried before all others; for a verification, the call that shows
+    it.
+    """
 
     name: str
     make: Patch
@@ -73,7 +76,11 @@ def binding_mutants() -> Iterator[Mutant]:
     for side, (attribute, function, actions) in sides.items():
         for kind in actions:
             if (side, kind) not in UNREACHABLE:
-                yield Mutant(f"{side} binding of {kind.name}", _replaced(tenant, attribute, without(function, kind)), FIRST.get((side, kind), ()))
+                yield Mutant(
+                    f"{side} binding of {kind.name}",
+                    _replaced(tenant, attribute, without(function, kind)),
+                    FIRST.get((side, kind), ()),
+                )
 
 
 FIRST = {
@@ -105,12 +112,24 @@ def _identity(_self: Any, value: Any, *_rest: Any, **_named: Any) -> Any:
 REWRITING = [
     Mutant("names in paths go as they are", _replaced(PrefixNames, "one", _identity), ("documents.lifecycle",)),
     Mutant("expressions go as they are", _replaced(PrefixNames, "expression", _identity), ("expressions.counting",)),
-    Mutant("no index means all of the cluster's", _replaced(PrefixNames, "everything", lambda self, spelled: "*"), ("expressions.every_endpoint",)),
+    Mutant(
+        "no index means all of the cluster's",
+        _replaced(PrefixNames, "everything", lambda self, spelled: "*"),
+        ("expressions.every_endpoint",),
+    ),
     Mutant("pipelines and scripts go as they are", _replaced(request.Plan, "name", _identity), ("documents.write_parameters",)),
     Mutant("Lucene text goes as it is", _replaced(request.Plan, "lucene", _identity), ("queries_text.query_strings",)),
     Mutant("names of bulk items go as they are", _replaced(request.Plan, "bulk_name", _identity), ("bulk.default_index",)),
-    Mutant("scripts go as they are", _replaced(bodies.RequestResolver, "_script", _identity), ("queries_compound.compound", "updates.scripts")),
-    Mutant("values that go with _index go as they are", _replaced(MetaFields, "rewrite_inputs", _identity), ("search.sorting_by_index",)),
+    Mutant(
+        "scripts go as they are",
+        _replaced(bodies.RequestResolver, "_script", _identity),
+        ("queries_compound.compound", "updates.scripts"),
+    ),
+    Mutant(
+        "values that go with _index go as they are",
+        _replaced(MetaFields, "rewrite_inputs", _identity),
+        ("search.sorting_by_index",),
+    ),
     Mutant("values of _index come as they are", _replaced(MetaFields, "restore", _identity), ("search.sorting_by_index",)),
     Mutant("settings come as they are", _replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
     Mutant("texts come as they are", _replaced(answer, "restore_text", lambda text, *rest: text), ("indices.bad_bodies",)),

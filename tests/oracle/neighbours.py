@@ -5,9 +5,10 @@ type (text where the other has numbers, objects where it has text). Whatever the
 marker of its own: in index names, aliases, ids, field names, values, settings and mappings. No byte that the tenant under test
 gets may contain one.
 
-In pools, indices of one name share a physical one only when they were created alike. So one neighbour (``UNTOLD``) creates indices without
-a body, as an index that a document makes, and fills them with fields that collide in type; and one (``ALIKE``) creates each as a
-scenario does, with its own documents in it. The others' indices have the canary in their mapping, and so lie apart.
+In pools, indices of one name share a physical one only when they were created alike. So one neighbour (``UNTOLD``) creates
+indices without a body, as an index that a document makes, and fills them with fields that collide in type; and one (``ALIKE``)
+creates each as a scenario does, with its own documents in it. The others' indices have the canary in their mapping, and so lie
+apart.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Neighbour:
     canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
 
     def load(self, client: Client, names: Iterable[str], alike: Bodies, hidden: bool) -> None:
-        """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a document."""
+        """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a
+        document.
+        """
         names = [*names, f"{self.canary}-own"]
         for name in [*names, f".{self.canary}-hidden"] if hidden else names:
             body = alike.get(name, self.definition(name))
@@ -73,7 +76,10 @@ class Neighbour:
 
     def document(self, place: int) -> dict[str, object]:
         """Text for numbers, objects for text; the canary everywhere."""
-        document: dict[str, object] = {f"{self.canary}_f": self.canary, "secret": f"{self.canary} quick brown fox dog fish red {place}"}
+        document: dict[str, object] = {
+            f"{self.canary}_f": self.canary,
+            "secret": f"{self.canary} quick brown fox dog fish red {place}",
+        }
         for position, name in enumerate(FIELDS):
             document[name] = f"{self.canary} {name}" if position % 2 else {"of": self.canary, "at": place}
         return document
@@ -130,8 +136,9 @@ class Neighbours:
         return [one.tenant for one in self.all if one.canary.encode() in seen]
 
     def state(self, only: frozenset[str] = frozenset()) -> str:
-        """What the other tenants have, as one hash: mappings, settings, aliases and documents of indices under their prefix; of those
-        in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with them."""
+        """What the other tenants have, as one hash: mappings, settings, aliases and documents of indices under their prefix;
+        of those in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with
+        them."""
         digest = hashlib.sha256()
         for part in [*self._prefixed(only), *self._pooled(only)]:
             digest.update(json.dumps(part, sort_keys=True).encode())

@@ -1,7 +1,8 @@
 """What may differ between two runs of one scenario: paths, by name, each with its reason. Nothing else is masked.
 
-A path is written with ``/``; ``*`` is any one step or any part of one, ``**`` any number of steps. ``when`` limits a row to calls whose
-``METHOD /target`` matches, ``layouts`` to layouts. A masked value must still be of its type: a number stays a number, text stays text.
+A path is written with ``/``; ``*`` is any one step or any part of one, ``**`` any number of steps. ``when`` limits a row to
+calls whose ``METHOD /target`` matches, ``layouts`` to layouts. A masked value must still be of its type: a number stays a
+number, text stays text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the tenants of a test run have their indices: the one list of placements that tests and tools read.
 
-A placement is a default layout and rules; it can be run as soon as the product offers all its layouts. ``mixed`` has indices of one
-tenant side by side in every layout.
+A placement is a default layout and rules; it can be run as soon as the product offers all its layouts. ``mixed`` has indices
+of one tenant side by side in every layout.
 """
 
 from __future__ import annotations

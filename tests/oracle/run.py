@@ -44,17 +44,25 @@ def engine_of(client: Client) -> Engine:
 
 
 def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = None, watch: Watcher | None = None) -> Run:
-    """All calls of a scenario that are meant for this engine, in order. Whoever gives ``run`` has what was played even when it breaks off."""
+    """All calls of a scenario that are meant for this engine, in order. Whoever gives ``run`` has what was played even when it
+    breaks off.
+    """
     run = Run(scenario) if run is None else run
     saved: dict[str, str] = {}
     for call in scenario.calls:
         if not engine.is_one_of(call.engines):
             continue
         target = _fill(call.target, saved)
-        body = None if call.body is None else _fill(call.body.decode("utf-8", "surrogateescape"), saved).encode("utf-8", "surrogateescape")
+        body = (
+            None
+            if call.body is None
+            else _fill(call.body.decode("utf-8", "surrogateescape"), saved).encode("utf-8", "surrogateescape")
+        )
         headers = {"content-type": call.media} if call.media else {}
         headers.update(call.headers)
-        raw = client.send(call.method, target, {name: _fill(value, saved) for name, value in headers.items() if value is not None}, body)
+        raw = client.send(
+            call.method, target, {name: _fill(value, saved) for name, value in headers.items() if value is not None}, body
+        )
         if watch is not None:
             watch(scenario, call, raw)
         answer = parse(raw, call.method)

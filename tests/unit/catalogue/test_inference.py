@@ -268,7 +268,11 @@ def test_a_name_that_became_known_stands_for_the_one_that_was_hidden() -> None:
 
 def test_an_unknown_name_that_looks_physical_is_escaped() -> None:
     renames = Renames.of({"plain": KNOWN["plain"]})
-    for raw, stored in ((b'{"x~5":null}', b'{"x~5~1":null}'), (b'{"x\\u007e5":[]}', b'{"x~5~1":[]}'), (b'{"a":"~"}', b'{"a":"~"}')):
+    for raw, stored in (
+        (b'{"x~5":null}', b'{"x~5~1":null}'),
+        (b'{"x\\u007e5":[]}', b'{"x~5~1":[]}'),
+        (b'{"a":"~"}', b'{"a":"~"}'),
+    ):
         assert renames.physical_document(raw) == stored
         assert json.loads(renames.logical_document(stored)) == json.loads(raw)
 

@@ -85,7 +85,13 @@ def test_hit_restored_without_routing_and_with_logical_fields() -> None:
 
 def test_buckets_by_index_that_take_no_script_are_restored_and_verified() -> None:
     it = gate()
-    tree = {"sigsterms#a": {"doc_count": 1, "bg_count": 1, "buckets": [{"key": "pool~logs-1", "doc_count": 1, "score": 1, "bg_count": 1}]}}
+    tree = {
+        "sigsterms#a": {
+            "doc_count": 1,
+            "bg_count": 1,
+            "buckets": [{"key": "pool~logs-1", "doc_count": 1, "score": 1, "bg_count": 1}],
+        }
+    }
     body = {"aggs": {"a": {"significant_terms": {"field": "_index"}}}}
     _, answer = it.ask("POST", "/logs/_search", body, lambda send: hits(aggregations=tree))
     assert answer["aggregations"]["a"]["buckets"][0]["key"] == "logs"

@@ -21,7 +21,9 @@ def opened(it: Gate, target: str = "/logs/_search?scroll=1m") -> str:
 
 def point(it: Gate) -> str:
     """A point in time's token, on OpenSearch."""
-    answer = it.ask("POST", "/logs/_search/point_in_time?keep_alive=1m", b"", lambda send: {"pit_id": "PIT", "_shards": {"total": 1}})
+    answer = it.ask(
+        "POST", "/logs/_search/point_in_time?keep_alive=1m", b"", lambda send: {"pit_id": "PIT", "_shards": {"total": 1}}
+    )
     assert it.sent.target == b"/pool~logs-1/_search/point_in_time?keep_alive=1m&routing=acme.17"
     it.sends.clear()
     return str(answer[1]["pit_id"])

@@ -153,7 +153,9 @@ def test_wrapped_query_is_read_like_any_other() -> None:
 
 
 def test_numbers_keep_their_digits_in_the_second_pass() -> None:
-    text = b'{"query":{"bool":{"must":[{"term":{"_id":"1"}},{"term":{"w":123456789012345678901234567890}},{"term":{"w":1.0E10}}]}}}'
+    text = (
+        b'{"query":{"bool":{"must":[{"term":{"_id":"1"}},{"term":{"w":123456789012345678901234567890}},{"term":{"w":1.0E10}}]}}}'
+    )
     it = asked("/logs/_search", text)
     assert b"123456789012345678901234567890" in it.sent.body and b"1.0E10" in it.sent.body
     for number in (b"1", b"-0", b"0.1", b"1.10", b"1e400", b"9223372036854775808"):
@@ -176,7 +178,9 @@ def test_global_aggregation_sees_the_scope_alone() -> None:
     aggregations = {"global#all": {"doc_count": 99, "meta": {"a": 1}, "filter#esproxy~own": inner}}
     _, answer = it.ask("POST", "/logs/_search", body, lambda send: hits(aggregations=aggregations))
     sent = it.body["aggs"]
-    assert sent["all"]["aggs"] == {"esproxy~own": {"filter": {"term": {"_routing": "acme.17"}}, "aggs": {"n": {"avg": {"field": "w"}}}}}
+    assert sent["all"]["aggs"] == {
+        "esproxy~own": {"filter": {"term": {"_routing": "acme.17"}}, "aggs": {"n": {"avg": {"field": "w"}}}}
+    }
     assert sent["p"]["avg_bucket"]["buckets_path"] == "all>esproxy~own>n"
     assert answer["aggregations"] == {"all": {"doc_count": 3, "meta": {"a": 1}, "n": {"value": 2.0}}}
     _, answer = it.ask("POST", "/logs/_search?typed_keys=true", body, lambda send: hits(aggregations=aggregations))
@@ -186,8 +190,9 @@ def test_global_aggregation_sees_the_scope_alone() -> None:
 @pytest.mark.parametrize("spelled", ["min_doc_count", "min_doc\\u005fcount"])
 def test_empty_buckets_are_made_of_the_scope_s_own_terms(spelled: str) -> None:
     it = gate()
-    text = '{"size":0,"query":{"term":{"w":"x"}},"aggs":{"a":{"terms":{"field":"n","%s":0,"exclude":"z"}},' % spelled
-    text += '"d":{"nested":{"path":"w"},"aggs":{"b":{"terms":{"field":"w.k","%s":0}}}}}}' % spelled
+    text = '{"size":0,"query":{"term":{"w":"x"}},"aggs":{"a":{"terms":{"field":"n","@":0,"exclude":"z"}},'
+    text += '"d":{"nested":{"path":"w"},"aggs":{"b":{"terms":{"field":"w.k","@":0}}}}}}'
+    text = text.replace("@", spelled)
 
     def node(send: Send) -> Any:
         asks = orjson.loads(send.body)
