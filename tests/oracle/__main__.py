@@ -1,7 +1,7 @@
 """By hand:
 
     python -m tests.oracle direct URL [name…]                                plays on a bare node: which calls are not as expected
-    python -m tests.oracle twice URL [name…]                                 two direct runs: what differs is missing in normalise.py
+    python -m tests.oracle twice URL [name…]                                 two direct runs: what normalise.py lacks
     python -m tests.oracle record URL FILE [name…]                           keeps direct runs, to compare with later
     python -m tests.oracle compare URL PROXY TENANT PLACEMENT [name…]        the oracle
     python -m tests.oracle compare --recorded FILE PROXY TENANT PLACEMENT [name…]
