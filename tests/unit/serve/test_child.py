@@ -39,8 +39,9 @@ async def test_worker_that_says_nothing_is_killed_and_replaced(generation, monke
     (first,) = generation.children()
     os.kill(first.pid, signal.SIGSTOP)
     await until(lambda: generation.children() and generation.children() != [first])
-    assert first.process.returncode == -signal.SIGKILL and generation.restarts == 1
-    assert "has said nothing for 2 seconds" in caplog.text
+    # On a busy machine the next worker may be silent for as long while it starts, and be replaced too.
+    assert first.process.returncode == -signal.SIGKILL and generation.restarts >= 1
+    assert f"worker {first.pid} has said nothing for 2 seconds" in caplog.text
 
 
 async def test_worker_that_does_not_end_is_killed(generation, caplog):
