@@ -44,7 +44,8 @@ class EsproxyError(Exception):
 
     def payload(self) -> dict[str, Any]:
         cause = self.cause()
-        return {"error": {"root_cause": [cause], **cause}, "status": self.status}
+        root = {key: value for key, value in cause.items() if key != "caused_by"}
+        return {"error": {"root_cause": [root], **cause}, "status": self.status}
 
 
 class Refusal(EsproxyError):

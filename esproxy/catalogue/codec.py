@@ -73,6 +73,7 @@ def _plain(doc: Document) -> dict[str, Any]:
                 "family": doc.family,
                 "mapping": doc.mapping,
                 "settings": doc.settings,
+                "created": doc.created,
                 "reason": doc.reason,
                 "fields": {path: {"type": f.type, "physical": f.physical} for path, f in doc.fields.items()},
                 "changes": doc.changes[-REMEMBERED:],
@@ -97,7 +98,7 @@ def _plain(doc: Document) -> dict[str, Any]:
 
 def _entry_json(e: Entry) -> dict[str, Any]:
     where = {"n": e.n, "layout": e.layout, "family": e.family, "physical": e.physical}
-    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch}
+    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch, "hidden": e.hidden}
 
 
 def _alias_json(a: Alias) -> dict[str, Any]:
@@ -156,6 +157,7 @@ def _entry(x: dict[str, Any]) -> Entry:
         then=_one_of(x["then"], (None, GONE, OPEN, CLOSED)),
         by=_text_or_none(x["by"]),
         batch=_text_or_none(x["batch"]),
+        hidden=_one_of(x["hidden"], (False, True)),
     )
 
 
@@ -186,6 +188,7 @@ def _index(x: dict[str, Any]) -> Index:
         family=_of(str, x["family"]),
         mapping=_of(dict, x["mapping"]),
         settings=_of(dict, x["settings"]),
+        created=_of(int, x["created"]),
         reason=_text_or_none(x["reason"]),
         fields={path: Field(_of(dict, f["type"]), _of(str, f["physical"])) for path, f in _of(dict, x["fields"]).items()},
         changes=_texts(x["changes"]),

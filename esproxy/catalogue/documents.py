@@ -33,6 +33,7 @@ class Entry:
     then: str | None = None
     by: str | None = None
     batch: str | None = None  # of a close: one that was taken back is not mistaken for the next
+    hidden: bool = False  # patterns pass it by
 
 
 @dataclass(slots=True, frozen=True)
@@ -88,6 +89,7 @@ class Index:
     family: str
     mapping: dict[str, Any]
     settings: dict[str, Any]
+    created: int = 0  # milliseconds since 1970
     reason: str | None = None  # of a pool of one
     fields: dict[str, Field] = field(default_factory=dict)  # logical path → what it is
     changes: list[str] = field(default_factory=list)

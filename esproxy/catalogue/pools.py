@@ -47,6 +47,18 @@ class Plan:
     occasion: str | None = None  # "data stream" or "resize"
     dedicated: str | None = None  # the physical name that the prefix would give: must not be there
 
+    @property
+    def hidden(self) -> bool:
+        return str(self.settings.get("index.hidden", False)).lower() == "true"
+
+    @property
+    def physical_settings(self) -> dict[str, Any]:
+        return {name: value for name, value in self.settings.items() if name not in APPLIED}
+
+
+# Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
+APPLIED = frozenset(("index.hidden", "index.mapping.total_fields.limit"))
+
 
 def reason_for_one(plan: Plan) -> str | None:
     """Why this index cannot share, or None."""
@@ -74,15 +86,15 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
     if reason_for_one(plan) is not None:
         return names.family_of_one(tenant, number)
     if plan.layout == "shared":
-        return names.family_shared(name, plan.mapping, plan.settings)
-    return names.family_per_tenant(tenant, plan.settings)
+        return names.family_shared(name, plan.mapping, plan.physical_settings)
+    return names.family_per_tenant(tenant, plan.physical_settings)
 
 
 def new_pool(plan: Plan, of: str, first: int) -> Pool:
     """A family without generations, which will begin with ``first``. In ``per-tenant`` fields and ``dynamic`` are the objects',
     see esproxy.catalogue.objects."""
     own = ROOT["per-tenant"] if plan.layout == "per-tenant" else set()
-    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.settings, first, first)
+    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.physical_settings, first, first)
 
 
 def open_generation(pool: Pool) -> Generation:

@@ -94,13 +94,14 @@ def _intend(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, first: int
         family = pools.family(plan, tenant, name, number)
         fields = first_fields(plan.mapping.get("properties", {})) if plan.layout == "shared" else {}
         reason = pools.reason_for_one(plan)
-        doc = Index(tenant, name, number, plan.layout, family, plan.mapping, plan.settings, reason, fields)
+        created = cat.epoch_seconds() * 1000
+        doc = Index(tenant, name, number, plan.layout, family, plan.mapping, plan.settings, created, reason, fields)
         try:
             meta = yield from cat.store.create(names.index_id(tenant, number), doc)
             break
         except Conflict:
             number += 1  # somebody else's creation under way, or what one left: numbers are plenty
-    mine = Entry(number, plan.layout, family, by=cat.uuid)
+    mine = Entry(number, plan.layout, family, by=cat.uuid, hidden=plan.hidden)
 
     def intend(directory: Directory) -> None:
         taken = name in directory.indices or name in directory.aliases

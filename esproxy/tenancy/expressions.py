@@ -1,9 +1,12 @@
 """Index expressions evaluated on a tenant's directory, as nodes evaluate them on theirs.
 
-A term is a name, a pattern, or an exclusion; ``_all``, ``*``, a lone comma and nothing at all mean everything. Aliases resolve
-to their indices; an index that is reached by its own name or pattern too is not filtered by an alias. The engines differ over
-exclusions: Elasticsearch takes ``-x`` for one anywhere, OpenSearch only behind a wildcard, and else for a name, which none can
-be.
+A term is a name, a pattern, or an exclusion; ``_all``, ``*``, a lone comma and nothing at all mean everything. Terms are taken in
+order: a pattern adds the indices that match it, and those of the aliases that do; an exclusion takes names away; what is left are
+names of indices, of aliases, or of nothing. Aliases then stand for their indices; an index that is reached by its own name or
+pattern too is not filtered by an alias.
+
+The engines differ over exclusions: Elasticsearch takes ``-x`` for one anywhere, OpenSearch only behind a wildcard, and else for a
+name, which none can be; and over patterns that may not expand, which OpenSearch lets come to nothing where they stand alone.
 
 What comes out is concrete: names of indices in the directory, and names that are not there. Errors are worded as nodes do.
 """
@@ -14,31 +17,52 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory
+from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Entry
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 from esproxy.tenancy.names import empty_term, no_remote
 
-ALL = ("_all", "*")
+STATES = ("open", "closed", "hidden", "all", "none")
 Filters = list[dict[str, Any]]
 
 
 @dataclass(slots=True)
 class Options:
-    """The parameters that say how an expression is meant."""
+    """The parameters that say how an expression is meant. ``expand``: which indices a pattern matches."""
 
     ignore_unavailable: bool = False
     allow_no_indices: bool = True
-    expand: str = "open"
+    expand: frozenset[str] = frozenset(("open",))
     aliases: bool = True  # an alias may stand for its indices
 
     @classmethod
-    def of(cls, query: dict[str, str], *, aliases: bool = True) -> Options:
+    def of(cls, query: dict[str, str], *, expand: str = "open", allow_no_indices: bool = True, aliases: bool = True) -> Options:
+        """Those of a request, where an endpoint has these by default. Raises Refusal."""
         return cls(
-            query.get("ignore_unavailable", "false") != "false",
-            query.get("allow_no_indices", "true") != "false",
-            query.get("expand_wildcards", "open"),
+            _boolean(query, "ignore_unavailable", False),
+            _boolean(query, "allow_no_indices", allow_no_indices),
+            _states(query.get("expand_wildcards", expand)),
             aliases,
         )
+
+
+def _boolean(query: dict[str, str], name: str, default: bool) -> bool:
+    value = query.get(name)
+    if value is None:
+        return default
+    if value not in ("true", "false"):
+        cause = Refusal(f"Failed to parse value [{value}] as only [true] or [false] are allowed.")
+        raise Refusal(f"Could not convert [{name}] to boolean", caused_by=cause.cause())
+    return value == "true"
+
+
+def _states(text: str) -> frozenset[str]:
+    """``none`` takes back what stands before it. Raises Refusal."""
+    found: set[str] = set()
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        if word not in STATES:
+            raise Refusal(f"No valid expand wildcard value [{word}]")
+        found = set() if word == "none" else found | ({"open", "closed", "hidden"} if word == "all" else {word})
+    return frozenset(found)
 
 
 @dataclass(slots=True)
@@ -58,9 +82,7 @@ def is_pattern(text: str) -> bool:
 
 def terms_of(text: str, *, product: bool) -> list[str]:
     """The terms of an expression. Raises Refusal for what is none."""
-    if not text.strip(","):
-        return ["*"]
-    if text == "_all":
+    if not text.strip(",") or text == "_all":
         return ["*"]
     terms = []
     for term in text.rstrip(",").split(","):
@@ -74,25 +96,124 @@ def terms_of(text: str, *, product: bool) -> list[str]:
 
 def resolve(directory: Directory, text: str, options: Options, *, product: bool) -> Resolved:
     """The indices of an expression. Raises Refusal for a name that is none of the tenant's, unless that may be."""
+    terms = terms_of(text, product=product)
+    reached = _reached(directory, terms, options, product)
     out = Resolved()
-    wildcard = False
-    for term in terms_of(text, product=product):
-        if term.startswith("-"):
-            if not product and not wildcard and "*" not in term:
-                raise no_such_index(term)
-            _exclude(directory, out, term[1:])
-        elif "*" in term:
-            _expand(directory, out, term, options)
+    for name, through in reached.items():
+        if name in directory.indices and concrete(directory, name):
+            out.used.append(name)
+            if directory.indices[name].state == CLOSED and through is None and not options.ignore_unavailable:
+                raise index_closed(name)
+            limits = _filters(directory, name, through)
+            out.found[name] = None if limits is None or out.found.get(name, limits) is None else limits
+        elif concrete(directory, name):
+            out.used.append(name)
+            for index in sorted(directory.aliases[name].now):
+                if concrete(directory, index):
+                    limits = _filters(directory, index, [name])
+                    known = out.found.get(index, [])
+                    out.found[index] = None if limits is None or known is None else known + limits
         else:
-            _name(directory, out, term, options)
-        wildcard = wildcard or "*" in term
-        if "*" in term and not term.startswith("-") and not out.found and not options.allow_no_indices:
-            raise no_such_index(term)
-    if out.missing and not options.ignore_unavailable:
-        raise no_such_index(out.missing[0])
+            out.missing.append(name)
+    for through in reached.values():
+        out.used += through or ()
     if not out.found and not options.allow_no_indices:
-        raise no_such_index(text or "_all")
+        raise _nothing_found(text, terms, product)
     return out
+
+
+def _reached(directory: Directory, terms: list[str], options: Options, product: bool) -> dict[str, list[str] | None]:
+    """The names that the terms come to: index → the aliases by which a pattern found it, None when by itself; names of aliases
+    and, where that may be, of nothing."""
+    reached: dict[str, list[str] | None] = {}
+    wildcard = False
+    lenient = options.ignore_unavailable
+    everything = terms == ["*"]
+    for term in terms:
+        excluding = term.startswith("-") and (product or wildcard)
+        name = term[1:] if excluding else term
+        if "*" in name and (not options.expand & {"open", "closed"}):
+            if (product and not excluding) and not lenient:
+                raise no_such_index(term)
+            if not product and len(terms) > 1 and not lenient:
+                raise no_such_index(term, single=True)
+            continue
+        if "*" in name:
+            matched = _expand(directory, name, options)
+            if excluding:
+                for index in matched:
+                    reached.pop(index, None)
+            elif not matched and not options.allow_no_indices and not everything:
+                raise no_such_index(term)
+            for index, through in () if excluding else matched.items():
+                known = reached.get(index, [])
+                reached[index] = None if through is None or known is None else known + through
+            wildcard = True
+        elif excluding and (product or concrete(directory, name) or lenient):
+            reached.pop(name, None)
+        elif concrete(directory, name):
+            if not options.aliases and name not in directory.indices:
+                reason = f"The provided expression [{name}] matches an alias, specify the corresponding concrete indices instead."
+                raise Refusal(reason)
+            reached[name] = None
+        elif not lenient:
+            raise no_such_index(name)
+        else:
+            reached[name] = None
+    return reached
+
+
+def _expand(directory: Directory, pattern: str, options: Options) -> dict[str, list[str] | None]:
+    """The indices of a pattern: by their own names (None), or by the names of aliases."""
+    found: dict[str, list[str] | None] = {}
+    rule = _rule(pattern)
+    hidden = "hidden" in options.expand
+    for name in sorted(directory.indices):
+        entry = directory.indices[name]
+        if rule.fullmatch(name) and _in_state(entry, options) and (hidden or not entry.hidden or _both_dotted(name, pattern)):
+            found[name] = None
+    for name in sorted(directory.aliases) if options.aliases else ():
+        now = directory.aliases[name].now
+        veiled = bool(now) and all(properties.get("is_hidden") for properties in now.values())
+        if not rule.fullmatch(name) or (veiled and not hidden and not _both_dotted(name, pattern)):
+            continue
+        for index in now:
+            entry_of = directory.indices.get(index)
+            if entry_of is None or not _in_state(entry_of, options):
+                continue
+            known = found.get(index, [])
+            if known is not None:
+                found[index] = [*known, name]
+    return found
+
+
+def _in_state(entry: Entry, options: Options) -> bool:
+    return entry.state in {"open": OPEN, "closed": CLOSED} and entry.state in options.expand
+
+
+def _both_dotted(name: str, pattern: str) -> bool:
+    """A pattern that begins with a dot also matches hidden names that do."""
+    return name.startswith(".") and pattern.startswith(".")
+
+
+def _filters(directory: Directory, index: str, aliases: list[str] | None) -> Filters | None:
+    """The filters of the aliases by which an index was reached; None where one of them has none, or it was by itself."""
+    limits = [] if aliases is None else [directory.aliases[alias].now[index].get("filter") for alias in aliases]
+    return None if aliases is None or None in limits else [limit for limit in limits if limit is not None]
+
+
+def _nothing_found(text: str, terms: list[str], product: bool) -> Refusal:
+    """What a node says where nothing is left and something must be."""
+    if terms == ["*"] and (text in ("_all", "*") or not text.strip(",")):
+        told, kind = ("_all", "index_or_alias") if product else ("null", "index_expression")
+        reason = f"no such index [{told}] and no indices exist"
+        known = {"index_uuid": "_na_", "index": told} if product else {}
+        extras: dict[str, Any] = {"resource.type": kind, "resource.id": "_all"} | known
+        return Refusal(reason, status=404, type="index_not_found_exception", **extras)
+    if len(terms) == 1:
+        return no_such_index(terms[0], single=not product)
+    extras = {"resource.type": "index_expression", "resource.id": text.rstrip(",").split(",")}
+    return Refusal("no such index [null]", status=404, type="index_not_found_exception", **extras)
 
 
 def concrete(directory: Directory, name: str) -> bool:
@@ -105,66 +226,12 @@ def concrete(directory: Directory, name: str) -> bool:
 
 def matching(pattern: str, names: list[str]) -> list[str]:
     """A node knows one wildcard, ``*``."""
-    rule = re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+    rule = _rule(pattern)
     return [name for name in names if rule.fullmatch(name)]
 
 
-def _name(directory: Directory, out: Resolved, name: str, options: Options) -> None:
-    if not concrete(directory, name):
-        out.missing.append(name)
-        return
-    out.used.append(name)
-    if name in directory.indices:
-        if directory.indices[name].state == CLOSED and not options.ignore_unavailable:
-            raise index_closed(name)
-        out.found[name] = None
-    elif options.aliases:
-        _through(directory, out, name)
-    else:
-        reason = f"The provided expression [{name}] matches an alias, specify the corresponding concrete indices instead."
-        raise Refusal(reason)
-
-
-def _expand(directory: Directory, out: Resolved, pattern: str, options: Options) -> None:
-    wanted = {part.strip() for part in options.expand.split(",")}
-    states = set()
-    if wanted & {"open", "all"}:
-        states.add(OPEN)
-    if wanted & {"closed", "all"}:
-        states.add(CLOSED)
-    for name in matching(pattern, sorted(directory.indices)):
-        if directory.indices[name].state in states:
-            out.used.append(name)
-            out.found[name] = None
-    if not options.aliases:
-        return
-    for name in matching(pattern, sorted(directory.aliases)):
-        if concrete(directory, name):
-            out.used.append(name)
-            _through(directory, out, name)
-
-
-def _through(directory: Directory, out: Resolved, alias: str) -> None:
-    for name, properties in sorted(directory.aliases[alias].now.items()):
-        if not concrete(directory, name):
-            continue
-        limit = properties.get("filter")
-        if limit is None:
-            out.found[name] = None
-        elif name not in out.found:
-            out.found[name] = [limit]
-        else:
-            known = out.found[name]
-            if known is not None:
-                known.append(limit)
-
-
-def _exclude(directory: Directory, out: Resolved, pattern: str) -> None:
-    for name in matching(pattern, list(out.found)):
-        del out.found[name]
-    for alias in matching(pattern, list(directory.aliases)):
-        for name in directory.aliases[alias].now:
-            out.found.pop(name, None)
+def _rule(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
 
 
 def _plain(term: str, product: bool) -> str:
