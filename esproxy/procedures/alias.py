@@ -8,15 +8,16 @@ in one request with a change of a known alias it waits with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from esproxy.catalogue.change import NoChange, change_directory, followed, present, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import Alias, Directory, Targets
+from esproxy.catalogue.documents import GONE, Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed
 from esproxy.exchange import Wait
+from esproxy.procedures.delete import retire
 from esproxy.procedures.two_phase import Edit
 
 Wanted = Callable[[Directory], dict[str, Targets]]  # the new targets of each alias to change, {} to remove; may refuse
@@ -27,18 +28,22 @@ class _Busy(Exception):
     """Another request's change of one of these aliases is under way."""
 
 
-def change_aliases(cat: Catalogue, tenant: str, wanted: Wanted) -> Steps[None]:
+def change_aliases(cat: Catalogue, tenant: str, wanted: Wanted, leaving: Sequence[str] = ()) -> Steps[None]:
+    """``leaving``: indices that are deleted with the change, and for it to take effect."""
     batch = cat.new_id()
+    numbers: dict[str, int] = {}
     for _ in range(ATTEMPTS):
         try:
-            stored = yield from change_directory(cat, tenant, lambda directory: _intend(cat, directory, wanted, batch))
+            stored = yield from change_directory(
+                cat, tenant, lambda directory: _intend(cat, directory, wanted, batch, leaving, numbers)
+            )
         except _Busy:
             yield Wait(cat.times.look)
             yield from finish_aliases(cat, tenant)
             continue
-        if stored is not None and any(alias.batch == batch for alias in stored.doc.aliases.values()):
+        if stored is not None and (numbers or any(alias.batch == batch for alias in stored.doc.aliases.values())):
             yield from followed(cat, stored.seq_no)
-            yield from change_directory(cat, tenant, take_effect({batch}))
+            yield from change_directory(cat, tenant, _effect(numbers, batch))
         yield from present(cat)
         return
     raise Failed("others change these aliases all the time")
@@ -59,14 +64,35 @@ def take_effect(batches: set[str]) -> Edit:
     return effect
 
 
-def _intend(cat: Catalogue, directory: Directory, wanted: Wanted, batch: str) -> None:
+def _effect(numbers: dict[str, int], batch: str) -> Edit:
+    def effect(directory: Directory) -> None:
+        edits = [take_effect({batch})] if not numbers else [retire(numbers), take_effect({batch})]
+        idle = 0
+        for edit in edits:
+            try:
+                edit(directory)
+            except NoChange:
+                idle += 1
+        if idle == len(edits):
+            raise NoChange
+
+    return effect
+
+
+def _intend(
+    cat: Catalogue, directory: Directory, wanted: Wanted, batch: str, leaving: Sequence[str], numbers: dict[str, int]
+) -> None:
     targets = wanted(directory)
+    numbers.clear()
+    numbers.update({name: directory.indices[name].n for name in leaving if name in directory.indices})
     changed = {name: new for name, new in targets.items() if _now(directory, name) != new or _pending(directory, name)}
-    if not changed:
+    if not changed and not numbers:
         raise NoChange
     if any(_pending(directory, name) for name in changed):
         raise _Busy
-    known = any(_now(directory, name) for name in changed)
+    known = bool(numbers) or any(_now(directory, name) for name in changed)
+    for name in numbers:
+        directory.indices[name] = replace(directory.indices[name], then=GONE, by=cat.uuid, batch=None)
     for name, new in changed.items():
         if known:
             directory.aliases[name] = replace(directory.aliases.get(name, Alias({})), then=new, by=cat.uuid, batch=batch)

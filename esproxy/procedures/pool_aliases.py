@@ -1,8 +1,14 @@
-"""Aliases of a tenant in pools. They are in its directory alone; the cluster knows none of them."""
+"""Aliases of a tenant in pools. They are in its directory alone; the cluster knows none of them.
+
+A change is worked out on the directory that it is written to, so what that one no longer has is refused then. An alias's filter
+is kept as the client wrote it, and rewritten for the index whenever it is used.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import orjson
 
 from esproxy.answer import encode
 from esproxy.catalogue.documents import Alias, Directory, Targets
@@ -10,12 +16,25 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, json_headers, no_such_index
 from esproxy.exchange import Reply
 from esproxy.procedures.alias import change_aliases
-from esproxy.procedures.pool_admin import answer, check_properties, declaration, echo, known_parameters
-from esproxy.procedures.pooled import Pooled, check_new_name
-from esproxy.tenancy.expressions import Options, matching
+from esproxy.procedures.pool_bodies import filter_body
+from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
+from esproxy.procedures.pool_search import reply as node_reply
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
+from esproxy.tenancy.pool_rewrite import own_routing
+from esproxy.tenancy.target import Target
+
+PROPERTIES = ("filter", "is_hidden", "is_write_index")
+ACTIONS = ("add", "remove", "remove_index")
+Change = tuple[str, str, str, dict[str, Any]]  # verb, index, alias, properties
+
+
+# --- read ----------------------------------------------------------------------------------------------
 
 
 def get_alias(request: Pooled) -> Steps[Reply]:
+    """Which aliases are there is answered for the index; which of those named are missing, for all indices together."""
     plan = request.plan
     known_parameters(request)
     targets = yield from request.some(request.parts.get("index", "_all"))
@@ -26,14 +45,13 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     out: dict[str, Any] = {}
     seen: set[str] = set()
     for target in targets:
-        own = {name: echo(a.now[target.name]) for name, a in sorted(directory.aliases.items()) if target.name in a.now}
+        own = aliases_of(directory, target.name)
         if patterns:
-            kept = {name for pattern in patterns for name in matching(pattern, list(own))}
-            own = {name: properties for name, properties in own.items() if name in kept}
+            own = {name: own[name] for name in own if name in _chosen(patterns, list(own))}
         seen |= own.keys()
         if own or named is None:
             out[target.name] = {"aliases": own}
-    absent = [name for name in patterns if "*" not in name and name not in seen]
+    absent = [name for name in patterns if "*" not in name and not name.startswith("-") and name not in seen]
     if plan.head.method == "HEAD" and named is not None and not seen:
         return Reply(404, json_headers(request.product), b"")
     if absent:
@@ -43,98 +61,211 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     return answer(request, out)
 
 
+def _chosen(patterns: list[str], names: list[str]) -> set[str]:
+    """The names that patterns and exclusions come to, in order."""
+    chosen: set[str] = set()
+    for pattern in patterns:
+        if pattern.startswith("-"):
+            chosen -= set(matching(pattern[1:], names))
+        else:
+            chosen |= set(matching(pattern, names))
+    return chosen
+
+
+def aliases_of(directory: Directory, index: str) -> dict[str, Any]:
+    return {name: alias.now[index] for name, alias in sorted(directory.aliases.items()) if index in alias.now}
+
+
+# --- changed -------------------------------------------------------------------------------------------
+
+
 def put_alias(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
     known_parameters(request)
-    properties = {key: value for key, value in declaration(request).items() if key not in ("index", "alias")}
-    found, _ = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
-    alias = request.parts["name"]
-    check_new_name(alias, request.product)
-    check_properties(properties)
-    indices = list(found.found)
-    yield from _change(request, [("add", index, alias, properties) for index in indices])
-    return answer(request, {"acknowledged": True})
+    tree = declaration(request)
+    alias = request.parts.get("name") or tree.get("alias")
+    index = request.parts.get("index") or tree.get("index")
+    if not alias or not index:
+        raise Refusal("required [alias] and [index]", type="action_request_validation_exception")
+    properties = alias_properties({key: value for key, value in tree.items() if key not in ("index", "alias")})
+    found, _ = yield from request.resolved(index, request.options())
+    yield from _change(request, [("add", name, alias, properties) for name in found.found])
+    return acknowledged(request)
 
 
 def delete_alias(request: Pooled) -> Steps[Reply]:
-    plan = request.plan
     known_parameters(request)
-    found, directory = yield from request.resolved(request.parts["index"], Options.of(plan.query, aliases=False))
-    actions = _removals(directory, list(found.found), request.parts["name"].split(","))
+    found, directory = yield from request.resolved(request.parts["index"], request.options())
+    names = request.parts["name"].split(",")
+    actions = _removals(directory, list(found.found), names)
     if not actions:
-        raise _alias_missing(request.parts["name"])
+        raise _alias_missing(names)
     yield from _change(request, actions)
-    return answer(request, {"acknowledged": True})
+    return acknowledged(request)
 
 
 def update_aliases(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
     tree = declaration(request)
-    changes: list[tuple[str, str, str, dict[str, Any]]] = []
-    for action in tree.get("actions") or []:
+    changes: list[Change] = []
+    actions = tree.get("actions") or []
+    if not actions:
+        raise Refusal("No action specified")
+    for action in actions:
         if not isinstance(action, dict) or len(action) != 1:
             raise Refusal("Too many operations declared on operation entry")
         verb, options = next(iter(action.items()))
-        changes += yield from _action(request, verb, dict(options))
-    if not changes:
-        raise Refusal("No action specified")
-    yield from _change(request, changes)
-    return answer(request, {"acknowledged": True})
+        changes += yield from _action(request, verb, dict(options or {}))
+    if changes:
+        yield from _change(request, changes)
+    return acknowledged(request)
 
 
-def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[list[tuple[str, str, str, dict[str, Any]]]]:
-    if verb not in ("add", "remove"):
-        raise Refusal(f"the action [{verb}] on aliases is not available yet for indices in a pool")
+def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[list[Change]]:
+    if verb not in ACTIONS:
+        raise Refusal(f"Unknown action [{verb}]")
     indices = _list(options.pop("index", None)) + _list(options.pop("indices", None))
     aliases = _list(options.pop("alias", None)) + _list(options.pop("aliases", None))
     must_exist = options.pop("must_exist", None)
     if not indices:
-        raise Refusal("One of [index] or [indices] is required")
-    found, directory = yield from request.resolved(",".join(indices), Options(aliases=False))
+        raise _unparsed("One of [index] or [indices] is required")
+    if not aliases and verb != "remove_index":
+        raise _unparsed("One of [alias] or [aliases] is required")
+    found, directory = yield from request.resolved(",".join(indices), request.options())
+    if verb == "remove_index":
+        return [(verb, index, "", {}) for index in found.found]
     if verb == "remove":
         removals = _removals(directory, list(found.found), aliases)
         if not removals and must_exist is not False:
-            raise _alias_missing(",".join(aliases))
+            raise _alias_missing(aliases)
         return removals
-    for alias in aliases:
-        check_new_name(alias, request.product)
-    check_properties(options)
-    return [("add", index, alias, options) for index in found.found for alias in aliases]
+    properties = alias_properties(options)
+    return [("add", index, alias, properties) for index in found.found for alias in aliases]
 
 
-def _change(request: Pooled, changes: list[tuple[str, str, str, dict[str, Any]]]) -> Steps[None]:
-    """All at once. The directory is the one that the change is written to, so what it no longer has is refused then."""
+def _unparsed(reason: str) -> Refusal:
+    cause = Refusal(reason)
+    return Refusal("[1:1] [aliases] failed to parse field [actions]", type="x_content_parse_exception", caused_by=cause.cause())
 
-    def wanted(directory: Directory) -> dict[str, Targets]:
-        out: dict[str, Targets] = {}
-        for verb, index, alias, properties in changes:
-            if index not in directory.indices:
-                raise no_such_index(index)
-            if alias in directory.indices:
-                reason = f"Invalid alias name [{alias}]: an index or data stream exists with the same name as the alias"
-                raise Refusal(reason, type="invalid_alias_name_exception", index_uuid="_na_", index=alias)
-            now = out.setdefault(alias, dict(directory.aliases.get(alias, Alias({})).now))
-            if verb == "add":
-                now[index] = properties
-            else:
-                now.pop(index, None)
-        return out
 
-    yield from change_aliases(request.cat, request.tenant, wanted)
+def _change(request: Pooled, changes: list[Change]) -> Steps[None]:
+    """All at once."""
+    directory = request.sight.directory
+    assert directory is not None
+    new_targets(directory, changes, request.product)
+    for verb, index, alias, properties in changes:
+        if verb == "add" and "filter" in properties:
+            yield from check_filter(request, (yield from request.target(index, directory)), alias, properties)
+    leaving = [index for verb, index, _, _ in changes if verb == "remove_index"]
+    yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.product), leaving)
     request.sight.used.clear()  # what this rests on is what it has changed
 
 
-def _removals(directory: Directory, indices: list[str], patterns: list[str]) -> list[tuple[str, str, str, dict[str, Any]]]:
-    out: list[tuple[str, str, str, dict[str, Any]]] = []
+def new_targets(directory: Directory, changes: list[Change], product: bool, *, making: str | None = None) -> dict[str, Targets]:
+    """What each changed alias will stand for. ``making``: an index that will be there. Raises Refusal."""
+    leaving = {index for verb, index, _, _ in changes if verb == "remove_index"}
+    out: dict[str, Targets] = {}
+    for verb, index, alias, properties in changes:
+        if index not in directory.indices and index != making:
+            raise no_such_index(index)
+        if verb == "remove_index":
+            continue
+        if verb == "add":
+            _check_name(alias, product)
+            if alias == making:
+                raise _self_conflict(alias, product)
+            if alias in directory.indices and alias not in leaving:
+                raise _taken(alias, product)
+        now = out.setdefault(alias, dict(directory.aliases.get(alias, Alias({})).now))
+        if verb == "add":
+            now[index] = properties
+        else:
+            now.pop(index, None)
+    for alias, now in out.items():
+        for index in leaving:
+            now.pop(index, None)
+        writers = sorted(index for index, properties in now.items() if properties.get("is_write_index"))
+        if len(writers) > 1:
+            raise _two_writers(alias, writers, product)
+    return out
+
+
+def check_filter(request: Pooled, target: Target, alias: str, properties: dict[str, Any]) -> Steps[None]:
+    """Let the node judge a filter, as it does when it is put."""
+    if "filter" not in properties:
+        return
+    query = yield from filter_body(request, target, properties["filter"])
+    body = orjson.dumps({"query": query})
+    found = yield request.send("POST", [target.physical, "_count"], {"routing": target.scope}, body, b"application/json")
+    if found.status != 200:
+        told = orjson.loads(node_reply(request, found).body)["error"]
+        cause = {key: value for key, value in told.items() if key != "root_cause"}
+        raise Refusal(f"failed to parse filter for alias [{alias}]", caused_by=cause)
+
+
+def alias_properties(given: dict[str, Any]) -> dict[str, Any]:
+    """Those that are told. Raises Refusal."""
+    for key in given:
+        if key.endswith("routing"):
+            raise own_routing()
+        if key not in PROPERTIES:
+            raise Refusal(f"unknown field [{key}]")
+    return {key: value for key, value in given.items() if value is not None and value != {}}
+
+
+def _check_name(alias: str, product: bool) -> None:
+    reason = None
+    if not alias:
+        reason = "must not be empty"
+    elif any(c in FORBIDDEN for c in alias):
+        reason = f"must not contain the following characters {forbidden(product)}"
+    elif "#" in alias:
+        reason = "must not contain '#'"
+    elif ":" in alias:
+        reason = "must not contain ':'"
+    elif alias.startswith(LEADING):
+        reason = "must not start with '_', '-', or '+'"
+    elif len(alias.encode()) > 255:
+        reason = f"index name is too long, ({len(alias.encode())} > 255)"
+    elif alias in (".", ".."):
+        reason = "must not be '.' or '..'"
+    if reason is not None:
+        raise Refusal(f"Invalid alias name [{alias}]: {reason}", type="invalid_alias_name_exception")
+
+
+def _taken(alias: str, product: bool) -> Refusal:
+    words = "an index, data stream, or ESQL view exists" if product else "an index exists"
+    reason = f"Invalid alias name [{alias}]{':' if product else ','} {words} with the same name as the alias"
+    known = {} if product else {"index": alias, "index_uuid": "_na_"}
+    return Refusal(reason, type="invalid_alias_name_exception", **known)
+
+
+def _self_conflict(alias: str, product: bool) -> Refusal:
+    if product:
+        return Refusal(f"alias name [{alias}] self-conflicts with index name")
+    reason = (
+        "index, alias, and data stream names need to be unique, but the following duplicates were found"
+        f" [{alias} (alias of [{alias}/_na_]) conflicts with index]"
+    )
+    return Refusal(reason, status=500, type="illegal_state_exception")
+
+
+def _two_writers(alias: str, writers: list[str], product: bool) -> Refusal:
+    reason = f"alias [{alias}] has more than one write index [{','.join(writers)}]"
+    return Refusal(reason, status=500, type="illegal_state_exception")
+
+
+def _removals(directory: Directory, indices: list[str], patterns: list[str]) -> list[Change]:
+    out: list[Change] = []
     for pattern in patterns:
         for alias in matching("*" if pattern == "_all" else pattern, sorted(directory.aliases)):
             out += [("remove", index, alias, {}) for index in indices if index in directory.aliases[alias].now]
     return out
 
 
-def _alias_missing(name: str) -> Refusal:
-    extra = {"resource.type": "aliases", "resource.id": name}
-    return Refusal(f"aliases [{name}] missing", status=404, type="aliases_not_found_exception", **extra)
+def _alias_missing(names: list[str]) -> Refusal:
+    told: Any = names[0] if len(names) == 1 else names
+    extra = {"resource.type": "aliases", "resource.id": told}
+    return Refusal(f"aliases [{','.join(names)}] missing", status=404, type="aliases_not_found_exception", **extra)
 
 
 def _list(value: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from esproxy import exact
 from esproxy.api.kinds import Mark
 from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.store import Steps
@@ -90,3 +91,12 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     if needs_tree(resolver, run.marks, body):
         out = yield from rewrite(request, targets, state, out, resolver, run.marks)
     return out
+
+
+def filter_body(request: Pooled, target: Target, limit: dict[str, Any]) -> Steps[dict[str, Any]]:
+    """The filter of an alias, as the client wrote it, for the target."""
+    state = request.plan.cluster.engine.tables.roots["msearch.body"]
+    body = yield from search_body(request, [target], state, exact.dumps({"query": limit}), filtered=False)
+    request.undo.pop()  # a query has no answer of its own
+    query: dict[str, Any] = exact.loads(body)["query"]
+    return query

@@ -17,9 +17,9 @@ from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.metadata import cat, cluster
 from esproxy.procedures.cat import table_headers, wants_json
-from esproxy.procedures.pool_admin import uuid_of
 from esproxy.procedures.pool_search import nothing, search_body
 from esproxy.procedures.pool_search import reply as node_reply
+from esproxy.procedures.pool_settings import uuid_of
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query

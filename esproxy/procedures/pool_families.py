@@ -10,7 +10,9 @@ from esproxy.procedures import pool_aliases as aliases
 from esproxy.procedures import pool_cat as cat
 from esproxy.procedures import pool_cursors as cursors
 from esproxy.procedures import pool_documents as documents
+from esproxy.procedures import pool_mappings as mappings
 from esproxy.procedures import pool_search as searches
+from esproxy.procedures import pool_settings as settings
 from esproxy.procedures.pool_bulk import bulk
 from esproxy.procedures.pool_field_caps import field_caps
 from esproxy.procedures.pool_mget import mget
@@ -55,7 +57,9 @@ FAMILIES: dict[str, Served] = {
     "indices.get": Served(admin.get_index),
     "indices.get_mapping": Served(admin.get_index),
     "indices.get_settings": Served(admin.get_index),
-    "indices.put_mapping": Served(admin.put_mapping, True),
+    "indices.get_field_mapping": Served(mappings.get_field_mapping),
+    "indices.put_mapping": Served(mappings.put_mapping, True),
+    "indices.put_settings": Served(settings.put_settings, True),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
     "indices.get_alias": Served(aliases.get_alias),

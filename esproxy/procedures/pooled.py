@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from esproxy import request as requests
 from esproxy.api.target import build
 from esproxy.catalogue import names
@@ -31,11 +33,13 @@ from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import PoolCursor
-from esproxy.tenancy.expressions import Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
+from esproxy.tenancy.expressions import DEFAULTS, Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED, Placement
 from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
+
+NOT_THERE = "esproxy~none~"  # the beginning of names that no index has
 
 
 class Apart(Exception):
@@ -108,9 +112,40 @@ class Pooled:
         """Is a name the prefix's, because the directory has none and placement gives it no pool?"""
         return not concrete(directory, name) and self.pools.placement.layout(self.tenant, name) == DEDICATED
 
+    def options(self) -> Options:
+        return Options.of(self.plan.query, **DEFAULTS.get(self.plan.route.row.name, {}))
+
+    def dated(self, expression: str, *, single: bool = False) -> Steps[str]:
+        """The expression with its date math resolved, by the node: it tells the name that it does not find, and there is no index
+        whose name begins as the one that it is asked for."""
+        out = []
+        for term in [expression] if single else expression.split(","):
+            sign, math = ("-", term[1:]) if term.startswith("-") else ("", term)
+            if math.startswith("<") and math.endswith(">") and ("{" in math or "\\" in math):
+                term = sign + (yield from self._dated(math))
+            elif single and math.startswith("<") and math.endswith(">") and len(math) > 2:
+                term = math[1:-1]
+            out.append(term)
+        return ",".join(out)
+
+    def _dated(self, math: str) -> Steps[str]:
+        if "," in math or "'" in math:
+            raise Refusal(f"date math with commas or quotes is not allowed in index names: [{math}]")
+        asked = self.send("GET", [f"<{NOT_THERE}{math[1:]}", "_count"], {"allow_no_indices": "false"})
+        answer = yield asked
+        told = orjson.loads(answer.body).get("error", {})
+        name = str(told.get("index", ""))
+        if answer.status == 404 and name.startswith(NOT_THERE):
+            return name.removeprefix(NOT_THERE)
+        if answer.status >= 500 or not told:
+            raise Failed("the node did not resolve the date math of a name")
+        reason = str(told.get("reason", "")).replace(NOT_THERE, "")
+        raise Refusal(reason, status=answer.status, type=str(told.get("type")), **_rest(told))
+
     def one(self, name: str, *, write: bool = False, create: bool = False) -> Steps[Target]:
         """The index of an operation on one: named by itself, or by an alias of one index, or of one that takes writes.
         Raises Missing where it may be made."""
+        name = yield from self.dated(name, single=True)
         directory = yield from self.directory([name])
         if self.apart(name, directory):
             raise Apart
@@ -126,13 +161,19 @@ class Pooled:
 
     def some(self, expression: str, options: Options | None = None) -> Steps[list[Target]]:
         """The indices of an expression, none among them."""
-        resolved, directory = yield from self.resolved(expression, options or Options.of(self.plan.query))
+        from esproxy.procedures.pool_bodies import filter_body  # which rests on this module
+
+        resolved, directory = yield from self.resolved(expression, options or self.options())
         targets = []
         for name, filters in resolved.found.items():
-            targets.append((yield from self.target(name, directory, tuple(filters or ()))))
+            target = yield from self.target(name, directory)
+            for limit in filters or ():
+                target.filters += ((yield from filter_body(self, target, limit)),)
+            targets.append(target)
         return targets
 
     def resolved(self, expression: str, options: Options) -> Steps[tuple[Resolved, Directory]]:
+        expression = yield from self.dated(expression)
         terms = terms_of(expression, product=self.product)
         pattern = is_pattern(expression)
         named = [term for term in terms if "*" not in term and not term.startswith("-")]
@@ -194,6 +235,15 @@ class Pooled:
         new = Target(self.tenant, target.name, target.entry, index, target.filters)
         self.targets[new.scope] = new
         return new
+
+    def freshest(self, targets: list[Target]) -> Steps[list[Target]]:
+        """The targets as they are now in every worker's eyes."""
+        if self.cat.cache.alone():
+            return targets
+        out = []
+        for target in targets:
+            out.append((yield from self.renewed(target)))
+        return out
 
     def lookup(self, name: str) -> Steps[Target | str]:
         """The index that a query looks a document up in; the name to send when it is not there."""
@@ -311,6 +361,11 @@ def _behind(alias: str, directory: Directory, write: bool) -> str:
 def missing(name: str, product: bool) -> Refusal:
     """What a node says where exactly one index is named."""
     return no_such_index(name, single=not product)
+
+
+def _rest(error: dict[str, Any]) -> dict[str, Any]:
+    """What an error of the node tells beside type and reason, and names nothing."""
+    return {key: value for key, value in error.items() if key in ("caused_by",)}
 
 
 def check_new_name(name: str, product: bool) -> None:

@@ -21,6 +21,20 @@ from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Entry
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 from esproxy.tenancy.names import empty_term, no_remote
 
+# How endpoints mean an expression, where that is not as a search does.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "indices.delete": {"expand": "open,closed", "aliases": False},
+    "indices.get_settings": {"expand": "open,closed"},
+    "indices.put_mapping": {"expand": "open,closed", "allow_no_indices": False},
+    "indices.put_settings": {"expand": "open,closed", "allow_no_indices": False},
+    "indices.get_alias": {"expand": "all"},
+    "indices.exists_alias": {"expand": "all"},
+    "indices.put_alias": {"allow_no_indices": False, "aliases": False},
+    "indices.delete_alias": {"allow_no_indices": False, "aliases": False},
+    "indices.update_aliases": {"allow_no_indices": False, "aliases": False},
+    "cat.indices": {"expand": "open,closed"},
+    "cluster.health": {"expand": "all"},
+}
 STATES = ("open", "closed", "hidden", "all", "none")
 Filters = list[dict[str, Any]]
 
@@ -235,12 +249,10 @@ def _rule(pattern: str) -> re.Pattern[str]:
 
 
 def _plain(term: str, product: bool) -> str:
-    """A term without the brackets of date math, of which only constants can be resolved here."""
+    """A term without the brackets of date math, whose dates have been resolved by then."""
     sign, name = ("-", term[1:]) if term.startswith("-") else ("", term)
     if name.startswith("<") and name.endswith(">") and len(name) > 2:
         name = name[1:-1]
-        if "{" in name or "\\" in name:
-            raise Refusal(f"date math is not available for an index in a pool: [{term}]")
     elif name.startswith("<") and "{" in name:
         raise no_such_index(term)
     bare, double, selector = name.partition("::")

@@ -21,6 +21,7 @@ from esproxy.catalogue.documents import Index
 from esproxy.catalogue.dynamic_rules import OBJECTS
 from esproxy.catalogue.fields import flatten, hides, nest
 from esproxy.catalogue.objects import logical_object
+from esproxy.catalogue.pools import ROOT
 from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
 from esproxy.errors import Refusal
@@ -161,19 +162,18 @@ class Shared:
         """The index's part of a physical mapping, as the node writes it, with the root parameters that the client declared."""
         there = flatten(physical.get("properties", {}))
         fields = self.index.fields
-        own = {path: there[field.physical] for path, field in fields.items() if field.physical in there}
-        bare = {path: {k: v for k, v in d.items() if (k, v) != ("type", "object") or "." not in path} for path, d in own.items()}
-        for path, field in fields.items():
-            if path in bare and "dynamic" in field.type:
-                bare[path]["dynamic"] = str(field.type["dynamic"]).lower()  # which the node was not told
-        for path, definition in bare.items():
-            if definition.get("type") == "object":
-                bare[path] = {k: v for k, v in definition.items() if k != "type"}
-        root: dict[str, Any] = {}
+        own = {path: dict(there[field.physical]) for path, field in fields.items() if field.physical in there}
+        parents = {path.rpartition(".")[0] for path in own}
+        for path, definition in own.items():
+            if "dynamic" in fields[path].type:
+                definition["dynamic"] = str(fields[path].type["dynamic"]).lower()  # which the node was not told
+            if definition.get("type") == "object" and path in parents:
+                del definition["type"]
+        root = {key: value for key, value in physical.items() if key in self.index.mapping and key not in ROOT["shared"]}
         for key, value in self.index.mapping.items():
-            if key != "properties":
-                root[key] = (str(value).lower() if isinstance(value, bool) else value) if key == "dynamic" else value
-        properties = nest(bare)
+            if key != "properties" and key in ROOT["shared"]:
+                root[key] = str(value).lower() if key == "dynamic" else value
+        properties = nest(own)
         return {**root, "properties": properties} if properties else root
 
 

@@ -1,0 +1,96 @@
+"""What requests about indices in pools share that are answered by the proxy: bodies that declare something, parameters that are
+ours to use, and answers that a node had no part in."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from esproxy import bodies, core
+from esproxy.answer import encode
+from esproxy.api.kinds import Kind
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal, json_headers
+from esproxy.exchange import Reply
+from esproxy.metadata.settings import rewrite_settings
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.pool_query import physical_query
+from esproxy.tenancy.pool_restore import finish
+from esproxy.tenancy.pool_rewrite import own_routing
+from esproxy.tenancy.target import UNFILTERED
+
+TIMES = ("timeout", "master_timeout", "cluster_manager_timeout")
+TIME = re.compile(r"-1|0|\d+(nanos|micros|ms|s|m|h|d)")
+
+
+def declaration(request: Pooled) -> dict[str, Any]:
+    """The body, which has passed its rule table, with the client's own names. Raises Refusal."""
+    if not request.body:
+        return {}
+    plan = request.plan
+    assert plan.endpoint.request is not None
+    run = core.Pass(plan.cluster.engine.grammar, plan.endpoint.request, UNFILTERED, Declared(), max_depth=request.pools.max_depth)
+    out = run.feed(request.body, True)
+    if run.status is not core.Status.OK:
+        raise bodies.refusal(plan, run, request.body)
+    tree = orjson.loads(out)
+    return tree if isinstance(tree, dict) else {}
+
+
+class Declared:
+    """Answers the core's stops in declarations: names of fields, aliases and their filters are kept as the client wrote them."""
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes:
+        if kind is Kind.SETTINGS:
+            value = orjson.loads(raw)
+            return orjson.dumps(rewrite_settings(value, _no_pipeline)) if isinstance(value, dict) else raw
+        if kind is Kind.ROUTING and raw != b"null":
+            raise own_routing()
+        return raw
+
+
+def _no_pipeline(name: str) -> str:
+    if name != "_none":
+        raise Refusal("pipelines are not available for indices in a pool")
+    return name
+
+
+def known_parameters(request: Pooled) -> None:
+    """The parameters are ours to use; one that the node would refuse is refused."""
+    query = physical_query(request.plan, [], None)
+    for name in TIMES:
+        value = query.get(name)
+        if value is not None and not TIME.fullmatch(value):
+            reason = f"failed to parse setting [{name}] with value [{value}] as a time value: unit is missing or unrecognized"
+            raise Refusal(reason)
+
+
+def active_shards(request: Pooled, physical: str) -> Steps[bool]:
+    """Have as many copies of each shard come up as the client waits for? The node is asked where that is not the one that a
+    created index has."""
+    query = {name: value for name, value in request.plan.query.items() if name in ("wait_for_active_shards", "timeout")}
+    wanted = query.get("wait_for_active_shards")
+    if wanted is None or wanted in ("0", "1"):
+        return True
+    query.setdefault("timeout", "30s")
+    answer = yield request.send("GET", ["_cluster", "health", physical], query)
+    return answer.status == 200 and not orjson.loads(answer.body)["timed_out"]
+
+
+def check_active_shards(request: Pooled) -> None:
+    wanted = request.plan.query.get("wait_for_active_shards")
+    if wanted is None or wanted == "all" or re.fullmatch(r"-?\d+", wanted):
+        return
+    cause = Refusal(f'For input string: "{wanted}"', type="number_format_exception")
+    raise Refusal(f"cannot parse ActiveShardCount[{wanted}]", caused_by=cause.cause())
+
+
+def answer(request: Pooled, tree: dict[str, Any], status: int = 200) -> Reply:
+    plan = request.plan
+    return finish(plan, status, json_headers(request.product), encode(plan, tree))
+
+
+def acknowledged(request: Pooled) -> Reply:
+    return answer(request, {"acknowledged": True})

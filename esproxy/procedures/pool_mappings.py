@@ -1,0 +1,187 @@
+"""Mappings of indices in pools: put, and told by field.
+
+What a mapping says of its root (``dynamic`` and the like) the proxy applies, and it is changed in the index document. New fields
+go the way of fields that documents bring. A known field keeps its definition: what is put is laid over it, and where that changes
+anything the change is the node's to make and to judge for an index that is alone in its pool; else it is refused, because the
+physical field may be that of others too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from esproxy.catalogue import names
+from esproxy.catalogue.change import NoChange, change
+from esproxy.catalogue.documents import Claims, Field, Index
+from esproxy.catalogue.fields import flatten, nest
+from esproxy.catalogue.pools import ROOT
+from esproxy.catalogue.store import Steps, parsed
+from esproxy.errors import Refusal
+from esproxy.exchange import Reply
+from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
+from esproxy.procedures.pool_search import reply as node_reply
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.target import Target, physical_expression
+
+Definition = dict[str, Any]
+
+
+def check_mapping(mapping: dict[str, Any]) -> None:
+    """A field made by a script hides a meta field of its name, and the pool's filter is on one."""
+    for kind in ("runtime", "derived"):
+        if any(name.startswith("_") for name in mapping.get(kind) or {}):
+            raise Refusal(f"a [{kind}] field cannot have a name that begins with an underscore in a pool")
+
+
+# --- put -----------------------------------------------------------------------------------------------
+
+
+def put_mapping(request: Pooled) -> Steps[Reply]:
+    known_parameters(request)
+    tree = declaration(request)
+    check_mapping(tree)
+    wanted = flatten(tree.get("properties") or {})
+    root = {key: value for key, value in tree.items() if key != "properties"}
+    targets = yield from request.some(request.parts["index"])
+    changed = [_changes(target, wanted) for target in targets]
+    for target, definitions in zip(targets, changed, strict=True):
+        _check(target, root, definitions)
+    for target, definitions in zip(targets, changed, strict=True):
+        of_pool = {key: value for key, value in root.items() if key not in ROOT["shared"]}
+        if of_pool or definitions:
+            refused = yield from _on_node(request, target, of_pool, definitions)
+            if refused is not None:
+                return refused
+        new = {path: d for path, d in wanted.items() if path not in target.index.fields}
+        if new:
+            yield from request.add(target, new)
+        if root or definitions:
+            yield from _keep(request, target, root, definitions)
+    return acknowledged(request)
+
+
+def _changes(target: Target, wanted: dict[str, Definition]) -> dict[str, Definition]:
+    """Known fields that would not be what they are. Raises Refusal for another type, in a node's words."""
+    changed: dict[str, Definition] = {}
+    for path, definition in wanted.items():
+        known = target.index.fields.get(path)
+        if known is None:
+            continue
+        was, new = known.type.get("type", "object"), definition.get("type", "object")
+        if was != new:
+            if "object" in (was, new) or "nested" in (was, new):
+                raise Refusal(_not_merged(path, was, new))
+            raise Refusal(f"mapper [{path}] cannot be changed from type [{was}] to [{new}]")
+        merged = _merged(known.type, definition)
+        if merged != known.type:
+            changed[path] = merged
+    return changed
+
+
+def _not_merged(path: str, was: str, new: str) -> str:
+    if {was, new} == {"object", "nested"}:
+        return f"cannot change object mapping from {'nested' if was == 'nested' else 'non-nested'} to " + (
+            "nested" if new == "nested" else "non-nested"
+        )
+    return f"can't merge a non object mapping [{path}] with an object mapping"
+
+
+def _merged(known: Definition, new: Definition) -> Definition:
+    """A definition with another laid over it: multi-fields are added to, what is not said stays."""
+    merged = {**known, **new}
+    if "fields" in known or "fields" in new:
+        below, over = known.get("fields") or {}, new.get("fields") or {}
+        merged["fields"] = {name: _merged(below.get(name, {}), over.get(name, {})) for name in below | over}
+    return merged
+
+
+def _check(target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> None:
+    if target.index.reason is not None or target.entry.layout != "shared":
+        return
+    if definitions:
+        raise Refusal(f"the parameters of [{min(definitions)}] cannot be changed for an index in a pool")
+    apart = sorted(root.keys() - ROOT["shared"])
+    if apart:
+        raise Refusal(f"{apart} of a mapping can only be set when the index is created, for an index in a pool")
+
+
+def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[Reply | None]:
+    """Change the mapping of a pool of one; the node's answer when it refuses."""
+    fields = target.index.fields
+    paths = {fields[path].physical: definition for path, definition in definitions.items()}
+    for path in definitions:  # a nested object must be named as such again
+        while "." in path:
+            path = path.rpartition(".")[0]
+            paths.setdefault(fields[path].physical, {"type": fields[path].type.get("type", "object")})
+    body = orjson.dumps({**root, "properties": nest(paths)})
+    told = yield request.send("PUT", [target.physical, "_mapping"], {}, body, b"application/json")
+    if told.status != 200:
+        return node_reply(request, told)
+
+    def claim(claims: Claims) -> None:
+        claims.fields.update({fields[path].physical: definition for path, definition in definitions.items()})
+
+    if definitions:
+        yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
+    return None
+
+
+def _keep(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[None]:
+    def edit(index: Index) -> None:
+        mapping = {**index.mapping, **root}
+        fields = {path: Field(definition, index.fields[path].physical) for path, definition in definitions.items()}
+        if mapping == index.mapping and not fields:
+            raise NoChange
+        index.mapping = mapping
+        index.fields |= fields
+
+    yield from change(request.cat, Index, names.index_id(request.tenant, target.entry.n), edit)
+    request.fresh.pop(target.entry.n, None)
+
+
+# --- told by field -------------------------------------------------------------------------------------
+
+
+def get_field_mapping(request: Pooled) -> Steps[Reply]:
+    """Every field of the pool is asked for, for which every line is long enough; the index's own are told, by their own names."""
+    known_parameters(request)
+    targets = yield from request.some(request.parts.get("index", "_all"))
+    if not targets:
+        return answer(request, {}, 404)
+    targets = yield from request.freshest(targets)
+    query = {"include_defaults": "true"} if request.plan.query.get("include_defaults", "false") != "false" else {}
+    told = yield request.send("GET", [physical_expression(targets), "_mapping", "field", "*"], query)
+    physical = parsed(told, 200)
+    patterns = request.parts["fields"].split(",")
+    told_of = {target.name: _own(target, physical[target.physical]["mappings"], patterns) for target in targets}
+    return answer(request, {name: {"mappings": own} for name, own in told_of.items()})
+
+
+def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[str, Any]:
+    """Of the fields of a pool, those of one index that match."""
+    found: dict[str, Any] = {}
+    for path, told in physical.items():
+        logical = path if path.startswith("_") else _logical(target, path)
+        if logical is not None:
+            leaf = logical.rpartition(".")[2]
+            definition = next(iter(told["mapping"].values()), None)
+            found[logical] = {"full_name": logical, "mapping": {} if definition is None else {leaf: definition}}
+    if "_routing" in found and "_routing" not in target.index.mapping:
+        found["_routing"]["mapping"] = {}  # what it says is the pool's
+    chosen = {name for pattern in patterns for name in matching("*" if pattern == "_all" else pattern, list(found))}
+    return {name: told for name, told in found.items() if name in chosen}
+
+
+def _logical(target: Target, physical: str) -> str | None:
+    """A field's own name, or that of a multi-field below one; None for what is not the index's."""
+    own = {field.physical: path for path, field in target.index.fields.items()}
+    if physical in own:
+        return own[physical]
+    parent, dot, leaf = physical.rpartition(".")
+    holder = own.get(parent)
+    if dot and holder is not None and leaf in (target.index.fields[holder].type.get("fields") or {}):
+        return f"{holder}.{leaf}"
+    return None

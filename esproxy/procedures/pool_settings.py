@@ -1,0 +1,185 @@
+"""Settings of indices in pools: each is applied by the proxy, kept and shown, the pool's own from its making, or refused.
+
+A pool's settings are those that its indices were made with (they are part of what indices share a pool by), so what an index
+is made with is really so. What is changed afterwards for one of several indices in a physical index cannot be told to the node:
+
+* what decides how soon and how safely things are done, and not what an answer holds, is kept and shown (``SHOWN``);
+* what the proxy applies for each index (``pools.APPLIED``) is changed there;
+* everything else is refused, except for an index that is alone in its pool: there it is the node's to change and to judge.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from esproxy.catalogue import names
+from esproxy.catalogue.change import NoChange, change, change_directory
+from esproxy.catalogue.documents import Directory, Index
+from esproxy.catalogue.pools import APPLIED
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal
+from esproxy.exchange import Reply
+from esproxy.procedures.pool_declared import acknowledged, declaration, known_parameters
+from esproxy.procedures.pool_search import reply as node_reply
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.target import Target
+
+POOLS_OWN = ("index.mapping.total_fields.limit",)
+REFUSED = ("default_pipeline", "final_pipeline", "search.default_pipeline", "blocks.", "routing_partition_size")
+NEUTRAL = ("_none", False, "false", None)
+# Beginnings of names: how soon, how often, how safely; of what is shown by an answer, nothing.
+SHOWN = (
+    "allocation.max_retries", "auto_expand_replicas", "codec", "flush_after_merge", "gc_deletes", "indexing.slowlog.", "merge.",
+    "number_of_replicas", "priority", "refresh_interval", "requests.cache.enable", "routing.", "search.idle.", "search.slowlog.",
+    "search.throttled", "translog.", "unassigned.", "warmer.enabled", "write.wait_for_active_shards", "max_refresh_listeners",
+)  # fmt: skip
+
+
+def flat_settings(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Settings by their whole dotted names. Raises Refusal for what a pool cannot have for one index."""
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict):
+            out |= flat_settings(value, name)
+            continue
+        full = name if name.startswith("index.") else f"index.{name}"
+        if full.removeprefix("index.").startswith(REFUSED) and value not in NEUTRAL:
+            raise Refusal(f"the setting [{full}] is not available for an index in a pool")
+        out[full] = value
+    return out
+
+
+# --- shown ----------------------------------------------------------------------------------------------
+
+
+def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dict[str, Any]:
+    """Settings as the index's own: the names that it goes by, without what only the pool has."""
+    index = target.index
+    flat = flat_all(physical)
+    if part != "settings":
+        for name in index.settings:
+            flat.pop(name, None)
+        return flat if "index" not in physical else unflat(flat)
+    for name in POOLS_OWN:
+        flat.pop(name, None)
+    for name, value in index.settings.items():
+        if value is None:
+            flat.pop(name, None)  # which was taken back
+        else:
+            flat[name] = _shown(value)
+    own = {
+        "index.provided_name": index.settings.get("index.provided_name", target.name),
+        "index.uuid": uuid_of(target),
+        "index.creation_date": str(index.created),
+        "index.creation_date_string": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(index.created / 1000)) + ".000Z",
+    }
+    flat |= {name: value for name, value in own.items() if name in flat}
+    return flat if "index" not in physical else unflat(flat)
+
+
+def _shown(value: Any) -> Any:
+    """Nodes keep settings as text."""
+    if isinstance(value, list):
+        return [_shown(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def flat_all(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{path}.{key}" if path else key
+        out |= flat_all(value, name) if isinstance(value, dict) else {name: value}
+    return out
+
+
+def unflat(flat: dict[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        at = tree
+        *parents, leaf = name.split(".")
+        for parent in parents:
+            at = at.setdefault(parent, {})
+        at[leaf] = value
+    return tree
+
+
+def named_settings(tree: dict[str, Any], name: str | None) -> dict[str, Any]:
+    if name is None or name == "_all":
+        return tree
+    flat = flat_all(tree)
+    kept = {key: flat[key] for pattern in name.split(",") for key in matching(pattern, list(flat))}
+    return kept if "index" not in tree else unflat(kept)
+
+
+def uuid_of(target: Target) -> str:
+    """What tells one creation of an index from the next, as 22 characters."""
+    digest = hashlib.blake2b(target.scope.encode(), digest_size=16, person=b"esproxy index").digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+# --- changed --------------------------------------------------------------------------------------------
+
+
+def put_settings(request: Pooled) -> Steps[Reply]:
+    """All targets or none: what is refused for one is refused before anything is changed."""
+    known_parameters(request)
+    tree = declaration(request)
+    wanted = flat_settings(tree.get("settings", tree) if isinstance(tree.get("settings", tree), dict) else tree)
+    if not wanted:
+        raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
+    targets = yield from request.some(request.parts.get("index", "_all"))
+    keep = request.plan.query.get("preserve_existing", "false") == "true"
+    for target in targets:
+        _check(target, wanted)
+    for target in targets:
+        own = {name: value for name, value in wanted.items() if not (keep and name in target.index.settings)}
+        told = {name: value for name, value in own.items() if name not in APPLIED}
+        if target.index.reason is not None and told:
+            query = {"preserve_existing": "true"} if keep else {}
+            body = orjson.dumps(told)
+            answer = yield request.send("PUT", [target.physical, "_settings"], query, body, b"application/json")
+            if answer.status != 200:
+                return node_reply(request, answer)
+        yield from _keep(request, target, own)
+    return acknowledged(request)
+
+
+def _check(target: Target, wanted: dict[str, Any]) -> None:
+    alone = target.index.reason is not None
+    for name in wanted:
+        bare = name.removeprefix("index.")
+        if not alone and name not in APPLIED and not bare.startswith(SHOWN):
+            raise Refusal(f"the setting [{name}] can only be set when the index is created, for an index in a pool")
+
+
+def _keep(request: Pooled, target: Target, own: dict[str, Any]) -> Steps[None]:
+    """In the index document; what patterns go by, in the directory too."""
+
+    def edit(index: Index) -> None:
+        known = index.settings.keys() - APPLIED
+        new = {name: value for name, value in {**index.settings, **own}.items() if value is not None or name in known}
+        if new == index.settings:
+            raise NoChange
+        index.settings = new
+
+    yield from change(request.cat, Index, names.index_id(request.tenant, target.entry.n), edit)
+    request.fresh.pop(target.entry.n, None)
+    if "index.hidden" not in own:
+        return
+    hidden = str(own["index.hidden"]).lower() == "true"
+
+    def veil(directory: Directory) -> None:
+        entry = directory.indices.get(target.name)
+        if entry is None or entry.n != target.entry.n or entry.hidden == hidden:
+            raise NoChange
+        directory.indices[target.name] = replace(entry, hidden=hidden)
+
+    yield from change_directory(request.cat, request.tenant, veil)
