@@ -32,6 +32,7 @@ REASONS = {
 ROOT = {
     "shared": {
         "dynamic", "properties", "_meta", "dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats",
+        "_routing",
     },
     "per-tenant": {"dynamic", "properties", "_meta"},
 }
@@ -57,7 +58,7 @@ class Plan:
 
 
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
-APPLIED = frozenset(("index.hidden", "index.mapping.total_fields.limit"))
+APPLIED = frozenset(("index.hidden", "index.provided_name", "index.mapping.total_fields.limit"))
 
 
 def reason_for_one(plan: Plan) -> str | None:

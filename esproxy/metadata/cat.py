@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+DEFAULT_COLUMNS = (
+    "health", "status", "index", "uuid", "pri", "rep", "docs.count", "docs.deleted", "store.size", "pri.store.size",
+)  # fmt: skip
 INDEX_COLUMNS = frozenset({"index", "i", "idx"})
 LEFT_COLUMNS = INDEX_COLUMNS | {
     "health", "h", "status", "s", "uuid", "id", "creation.date", "cd", "creation.date.string", "cds",

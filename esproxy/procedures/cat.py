@@ -49,10 +49,10 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
         if b"\n" in empty.body.rstrip():
             raise Failed("the table changed while it was drawn")  # a row came in between; the client asks again
         return Reply(200, headers, empty.body)
-    return Reply(200, headers, cat.draw(rows, _columns(plan, rows), header=header))
+    return Reply(200, headers, cat.draw(rows, columns_of(plan, rows), header=header))
 
 
-def _columns(plan: Plan, rows: cat.Rows) -> list[str]:
+def columns_of(plan: Plan, rows: cat.Rows) -> list[str]:
     """In order. JSON tells a column once; a client may have asked for it twice."""
     told = list(rows[0]) if rows else []
     asked = plan.query.get("h", "").split(",")

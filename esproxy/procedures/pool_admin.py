@@ -61,6 +61,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
         if error.type == "resource_already_exists_exception":
             raise (yield from _exists(request, name)) from None
         raise
+    yield from request.sight.look()
     target = yield from request.one(name)
     if aliases:
         for alias, properties in aliases.items():

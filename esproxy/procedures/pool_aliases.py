@@ -52,8 +52,6 @@ def get_alias(request: Pooled) -> Steps[Reply]:
         if own or named is None:
             out[target.name] = {"aliases": own}
     absent = [name for name in patterns if "*" not in name and not name.startswith("-") and name not in seen]
-    if plan.head.method == "HEAD" and named is not None and not seen:
-        return Reply(404, json_headers(request.product), b"")
     if absent:
         words = "alias" if len(absent) == 1 else "aliases"
         tree = {"error": f"{words} [{','.join(sorted(absent))}] missing", "status": 404, **out}

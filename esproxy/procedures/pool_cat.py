@@ -1,11 +1,16 @@
-"""``_cat/indices``, ``_cat/count`` and ``_cluster/health`` for indices in ``shared``.
+"""``_cat/indices``, ``_cat/count`` and ``_cat/health`` for indices in pools.
 
-Counts are the index's own: one search each, in one call. What a node measures for the whole physical index (sizes, deleted
-documents) is given in the index's share of the pool's documents, so that it says nothing of anybody else's.
+The node's rows are those of physical indices; a row is made of them for each index in one. Counts of documents are the index's own:
+two searches each, in one call. What a node measures for the whole physical index (sizes, deleted documents, operations, times) is
+given in the index's share of the pool's documents, so that it says nothing of anybody else's.
+
+The node is asked in plain numbers, for the client's columns and, behind a column that tells where these end, for those that are
+sorted by. Which of the columns that are not listed here are sizes or times only its own drawing tells: it is asked for too then.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -16,17 +21,16 @@ from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.metadata import cat, cluster
-from esproxy.procedures.cat import table_headers, wants_json
+from esproxy.procedures.cat import columns_of, table_headers, wants_json
+from esproxy.procedures.pool_health import tenant_health
 from esproxy.procedures.pool_search import nothing, search_body
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pool_settings import uuid_of
 from esproxy.procedures.pooled import Pooled
-from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
 from esproxy.tenancy.target import Target, filter_of, physical_expression, scopes
 
-JSON = [(b"accept", b"application/json")]
 IDS = frozenset(("uuid", "id"))
 COUNTS = frozenset(("docs.count", "dc", "docsCount"))
 DELETED = frozenset(("docs.deleted", "dd", "docsDeleted"))
@@ -34,85 +38,159 @@ BYTES = frozenset(("store.size", "ss", "storeSize", "pri.store.size", "dataset.s
 PLAIN = frozenset(
     ("health", "h", "status", "s", "pri", "p", "shards.primary", "shardsPrimary", "rep", "r", "shards.replica", "shardsReplica")
 )
-DATES = frozenset(("creation.date", "cd", "creation.date.string", "cds"))
-KNOWN = cat.INDEX_COLUMNS | IDS | COUNTS | DELETED | BYTES | PLAIN | DATES
-UNITS = (("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10))
+CREATED = frozenset(("creation.date", "cd"))
+CREATED_TEXT = frozenset(("creation.date.string", "cds"))
+KNOWN = cat.INDEX_COLUMNS | IDS | COUNTS | DELETED | BYTES | PLAIN | CREATED | CREATED_TEXT
+NAMES = ("i", "idx", "index")
+UNITS = (("pb", 1 << 50), ("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10))
+TIMES = (("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
+         ("micros", 1_000), ("nanos", 1))  # fmt: skip
+SIZED = re.compile(r"[\d.]+(b|kb|mb|gb|tb|pb)")
+TIMED = re.compile(r"[\d.]+(nanos|micros|ms|s|m|h|d)")
+Rows = list[dict[str, Any]]
 
 
 def indices(request: Pooled) -> Steps[Reply]:
     plan = request.plan
-    options = Options.of({"expand_wildcards": "all", **plan.query})
-    targets = yield from _some(request, options)
     query = physical_query(plan, [], None)
-    header = query.pop("v", "false") != "false"
-    columns = [column for column in query.get("h", "").split(",") if column]
-    sort = query.pop("s", None)
-    if sort is not None and {part.partition(":")[0] for part in sort.split(",")} - cat.INDEX_COLUMNS:
-        raise Refusal("a cat table of indices in pools can only be sorted by [index] yet")
-    wanted_bytes = query.pop("bytes", None)
-    expression = physical_expression(targets) or nothing(request)
-    if columns and set(columns) - KNOWN:
-        raise Refusal(f"the columns {sorted(set(columns) - KNOWN)} are not available for indices in pools")
-    path = ["_cat", "indices", expression]
-    table = yield request.send("GET", path, {**query, "format": "json", "bytes": "b", "expand_wildcards": "all"})
-    if table.status >= 400:
-        return node_reply(request, table)
-    counts = (yield from _counts(request, targets)) if targets else {}
-    rows = []
-    for row in orjson.loads(table.body):
-        for target in _targets_of(row, targets):
-            rows.append(_restored(dict(row), target, counts[target.scope], wanted_bytes))
-    by_name = next((column for column in (columns or ["index"]) if column in cat.INDEX_COLUMNS), None)
-    if by_name is not None:
-        rows.sort(key=lambda row: str(row[by_name]), reverse=sort is not None and sort.endswith(":desc"))
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
-    headers = _headers(request, table)
+    if query.get("help", "false") != "false":
+        told = yield request.send("GET", ["_cat", "indices"], {"help": "true"})
+        return Reply(told.status, _headers(request, told), told.body)
+    targets = yield from request.some(request.parts.get("index", "_all"), request.options())
+    header = query.pop("v", "false") != "false"
+    unit = query.pop("bytes", None)
+    expression = physical_expression(targets) or nothing(request)
+    path = ["_cat", "indices", expression]
+    asked = [column for column in query.pop("h", "").split(",") if column]
+    sort = [part for part in query.pop("s", "").split(",") if part]
+    told = yield request.send("GET", path, {**query, **_columns_asked(asked, sort), "expand_wildcards": "all"})
+    if told.status >= 400:
+        return node_reply(request, told)
+    table: Rows = orjson.loads(told.body)
+    columns = _columns(table, asked)
+    units: dict[str, str] = {}
+    if table and any(column not in KNOWN for column in table[0]):
+        shown = yield request.send("GET", path, {**query, **_columns_asked(asked, sort, plain=False), "expand_wildcards": "all"})
+        units = _units(parsed(shown, 200))
+    counts = (yield from _counts(request, targets)) if targets else {}
+    rows: Rows = []
+    for row in table:
+        for target in _targets_of(row, targets):
+            rows.append(_restored(dict(row), target, counts[target.scope]))
+    _sort(rows, sort or [_name_column(rows)])
+    for row in rows:
+        _write(row, unit, "time" in query, units)
+    drawn = [{column: row[column] for column in columns if column in row} for row in rows]
+    if header and not rows and not wants_json(plan):
+        drawing = {**query, "v": "true"} | ({"h": ",".join(asked)} if asked else {})
+        empty = yield request.send("GET", ["_cat", "indices", nothing(request)], drawing)
+        return Reply(200, _headers(request, told), empty.body if b"\n" not in empty.body.rstrip() else b"")
+    return _table(request, drawn, columns_of(plan, drawn), told, header)
+
+
+def _table(request: Pooled, rows: Rows, columns: list[str], told: Answer, header: bool) -> Reply:
+    plan = request.plan
     if wants_json(plan):
-        return Reply(200, headers, encode(plan, rows))
-    if header and not rows:
-        empty = yield request.send("GET", ["_cat", "indices", nothing(request)], {**query, "v": "true"})
-        return Reply(200, headers, empty.body if b"\n" not in empty.body.rstrip() else b"")
-    return Reply(200, headers, cat.draw(rows, list(rows[0]) if rows else [], header=header))
+        tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
+        return Reply(200, _headers(request, told), encode(plan, tree))
+    return Reply(200, _headers(request, told), cat.draw(rows, columns, header=header))
 
 
 def _headers(request: Pooled, answer: Answer) -> Headers:
-    reader = PoolAnswer(request.plan, request.targets, request.sent_as)
+    reader = PoolAnswer(request.plan, request.targets.values(), request.sent_as)
     return table_headers(request.plan, client_headers(request.plan, answer, reader))
 
 
-def _some(request: Pooled, options: Options) -> Steps[list[Target]]:
-    return (yield from request.some(request.parts.get("index", "_all"), options))
+def _sentinel(asked: list[str]) -> str:
+    """A column with the name, behind which are those that the client did not ask for."""
+    return next((name for name in NAMES if name not in asked), NAMES[0])
+
+
+def _columns_asked(asked: list[str], sort: list[str], *, plain: bool = True) -> dict[str, str]:
+    """What to ask the node for. Without ``h`` its own choice of columns cannot be added to, and has all that is needed."""
+    out = {"format": "json", "s": ",".join(sort)} if sort else {"format": "json"}
+    if asked or sort:
+        by = [part.partition(":")[0] for part in sort]
+        out["h"] = ",".join([*(asked or cat.DEFAULT_COLUMNS), _sentinel(asked), *by])
+    return {**out, "bytes": "b", "time": "nanos"} if plain else out
+
+
+def _columns(table: Rows, asked: list[str]) -> list[str]:
+    """The client's columns, of those that came back."""
+    told = list(table[0]) if table else []
+    mark = _sentinel(asked)
+    return told[: told.index(mark)] if mark in told and mark not in asked else told
+
+
+def _units(shown: Rows) -> dict[str, str]:
+    """Which columns hold bytes, and which times."""
+    out: dict[str, str] = {}
+    for row in shown:
+        for column, cell in row.items():
+            if column in KNOWN or cell is None:
+                continue
+            if SIZED.fullmatch(cell):
+                out[column] = "bytes"
+            elif TIMED.fullmatch(cell):
+                out[column] = "time"
+    return out
 
 
 def _targets_of(row: dict[str, Any], targets: list[Target]) -> list[Target]:
     """The indices that lie in the physical index of a row."""
     name = next((row[column] for column in cat.INDEX_COLUMNS if column in row), None)
-    if name is None:
-        if len(targets) != 1:
-            raise Refusal("a cat table of indices in pools needs the column [index]")
-        return targets
     found = [target for target in targets if target.physical == name]
     if not found:
         raise Failed("a row of a cat table that was not asked for")
     return found
 
 
-def _restored(row: dict[str, Any], target: Target, counts: tuple[int, int], unit: str | None) -> dict[str, Any]:
-    """The physical index's row as that of one index in it. The node names columns as they were asked for."""
+def _restored(row: dict[str, Any], target: Target, counts: tuple[int, int]) -> dict[str, Any]:
+    """The physical index's row as that of one index in it, in plain numbers."""
     own, whole = counts
-    for column in row:
+    created = target.index.created
+    for column, cell in row.items():
         if column in cat.INDEX_COLUMNS:
             row[column] = target.name
         elif column in IDS:
             row[column] = uuid_of(target)
         elif column in COUNTS:
             row[column] = str(own)
-        elif column in DELETED:
-            row[column] = "0"
-        elif column in BYTES:
-            share = int(row[column] or 0) * own // whole if whole else 0
-            row[column] = _size(share, unit)
+        elif column in CREATED:
+            row[column] = str(created)
+        elif column in CREATED_TEXT:
+            row[column] = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(created / 1000)) + ".000Z"
+        elif column not in PLAIN and cell is not None and cell.isdigit():
+            row[column] = str(int(cell) * own // whole if whole else 0)
     return row
+
+
+def _name_column(rows: Rows) -> str:
+    return next((column for column in NAMES if rows and column in rows[0]), NAMES[0])
+
+
+def _sort(rows: Rows, sort: list[str]) -> None:
+    """In place. Numbers are compared as such; the first column goes before the others."""
+    for part in reversed(sort):
+        column, _, order = part.partition(":")
+        rows.sort(key=lambda row: _key(row.get(column)), reverse=order == "desc")
+
+
+def _key(cell: Any) -> tuple[bool, int, str]:
+    text = str(cell or "")
+    return (cell is not None, int(text), "") if text.isdigit() else (cell is not None, 0, text)
+
+
+def _write(row: dict[str, Any], unit: str | None, times: bool, units: dict[str, str]) -> None:
+    """Sizes and times as they are read, in place."""
+    for column, cell in row.items():
+        if cell is None or not str(cell).isdigit():
+            continue
+        if column in BYTES or units.get(column) == "bytes":
+            row[column] = _size(int(cell), unit)
+        elif units.get(column) == "time" and not times:
+            row[column] = _time(int(cell))
 
 
 def _size(size: int, unit: str | None) -> str:
@@ -123,9 +201,15 @@ def _size(size: int, unit: str | None) -> str:
         return str(size // divisor)
     for name, value in UNITS:
         if size >= value:
-            text = f"{size / value:.1f}".removesuffix(".0")
-            return text + name
+            return f"{size / value:.1f}".removesuffix(".0") + name
     return f"{size}b"
+
+
+def _time(nanos: int) -> str:
+    for name, value in TIMES:
+        if nanos >= value:
+            return f"{nanos / value:.1f}".removesuffix(".0") + name
+    return "0s"
 
 
 def _counts(request: Pooled, targets: list[Target]) -> Steps[dict[str, tuple[int, int]]]:
@@ -143,51 +227,45 @@ def _counts(request: Pooled, targets: list[Target]) -> Steps[dict[str, tuple[int
     return {target.scope: (totals[2 * i], totals[2 * i + 1]) for i, target in enumerate(targets)}
 
 
+# --- count and health ----------------------------------------------------------------------------------
+
+
 def count(request: Pooled) -> Steps[Reply]:
-    """``_cat/count`` has no body for a filter: a count, drawn as the node draws it."""
+    """``_cat/count`` has no body for a filter: a count, put into the row that the node makes for nothing."""
     plan = request.plan
-    targets = yield from _some(request, Options())
+    targets = yield from request.some(request.parts.get("index", "_all"), request.options())
     query = physical_query(plan, targets, None)
-    if query.get("h") or query.get("s"):
-        raise Refusal("columns of this table cannot be chosen for indices in pools")
+    routing = query.pop("routing", None)
+    header = query.pop("v", "false") != "false"
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
     body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
     expression = physical_expression(targets) or nothing(request)
-    routing = {"routing": scopes(targets)} if targets else {}
-    answer = yield request.send("POST", [expression, "_count"], routing, body, b"application/json")
+    routed = {"routing": routing or scopes(targets)} if targets else {}
+    answer = yield request.send("POST", [expression, "_count"], routed, body, b"application/json")
     if is_error(answer.status, answer.body):
         return node_reply(request, answer)
-    now = time.time()
-    row = {
-        "epoch": str(int(now)),
-        "timestamp": time.strftime("%H:%M:%S", time.gmtime(now)),
-        "count": str(orjson.loads(answer.body)["count"]),
-    }
+    told = yield request.send("GET", ["_cat", "count", nothing(request)], {**query, "format": "json"})
+    if told.status >= 400 or query.get("help", "false") != "false":
+        return node_reply(request, told) if told.status >= 400 else Reply(200, _headers(request, told), told.body)
+    rows: Rows = orjson.loads(told.body)
+    for row in rows:
+        for column in row.keys() & {"count", "dc", "docs.count", "docsCount"}:
+            row[column] = str(orjson.loads(answer.body)["count"])
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
-    if wants_json(plan):
-        return Reply(200, _headers(request, answer), encode(plan, [row]))
-    return Reply(200, _headers(request, answer), cat.draw([row], list(row), header=query.get("v", "false") != "false"))
-
-
-def _health(answer: dict[str, Any]) -> dict[str, Any]:
-    return cluster.health(answer, answer)
+    return _table(request, rows, columns_of(plan, rows), told, header)
 
 
 def health(request: Pooled) -> Steps[Reply]:
-    """Of the physical indices of the tenant. A name that is not there is waited for, as on a node."""
+    """``_cat/health``: the node's row, with the figures of the tenant's indices."""
     plan = request.plan
-    expression = request.parts.get("index", "_all")
-    options = Options.of({"expand_wildcards": "all", **plan.query, "ignore_unavailable": "true"})
-    found, directory = yield from request.resolved(expression, options)
-    physical = []
-    for name in found.found:
-        physical.append((yield from request.target(name, directory)).physical)
-    physical += [request.sent_apart(name) for name in found.missing]
     query = physical_query(plan, [], None)
-    sent = ",".join(dict.fromkeys(physical)) or nothing(request)
-    answer = yield request.send("GET", ["_cluster", "health", sent], query)
-    reply = node_reply(request, answer)
-    if is_error(answer.status, answer.body):
-        return reply
-    return Reply(reply.status, reply.headers, encode(plan, _health(orjson.loads(reply.body))))
+    header = query.pop("v", "false") != "false"
+    told = yield request.send("GET", ["_cat", "health"], {**query, "format": "json"})
+    if told.status >= 400 or query.get("help", "false") != "false":
+        return node_reply(request, told) if told.status >= 400 else Reply(200, _headers(request, told), told.body)
+    rows: Rows = orjson.loads(told.body)
+    figures = yield from tenant_health(request)
+    cat.fill_health(rows, cluster.health(figures, figures))
+    plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
+    return _table(request, rows, columns_of(plan, rows), told, header)

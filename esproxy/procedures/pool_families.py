@@ -15,6 +15,7 @@ from esproxy.procedures import pool_search as searches
 from esproxy.procedures import pool_settings as settings
 from esproxy.procedures.pool_bulk import bulk
 from esproxy.procedures.pool_field_caps import field_caps
+from esproxy.procedures.pool_health import health
 from esproxy.procedures.pool_mget import mget
 from esproxy.procedures.pooled import Family
 
@@ -69,7 +70,8 @@ FAMILIES: dict[str, Served] = {
     "indices.update_aliases": Served(aliases.update_aliases, True),
     "cat.indices": Served(cat.indices),
     "cat.count": Served(cat.count),
-    "cluster.health": Served(cat.health),
+    "cat.health": Served(cat.health),
+    "cluster.health": Served(health),
 }
 ELSEWHERE = frozenset(("info", "ping"))  # the same for every layout
 

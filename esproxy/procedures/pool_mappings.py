@@ -101,16 +101,31 @@ def _merged(known: Definition, new: Definition) -> Definition:
 def _check(target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> None:
     if target.index.reason is not None or target.entry.layout != "shared":
         return
-    if definitions:
-        raise Refusal(f"the parameters of [{min(definitions)}] cannot be changed for an index in a pool")
+    for path, definition in definitions.items():
+        known = target.index.fields[path].type
+        if definition != {**known, "fields": {**(definition.get("fields") or {}), **(known.get("fields") or {})}}:
+            raise Refusal(f"the parameters of [{path}] cannot be changed for an index in a pool")
     apart = sorted(root.keys() - ROOT["shared"])
     if apart:
         raise Refusal(f"{apart} of a mapping can only be set when the index is created, for an index in a pool")
 
 
 def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[Reply | None]:
-    """Change the mapping of a pool of one; the node's answer when it refuses."""
+    """Change the mapping of a pool: of one, or with what is only added to it; the node's answer when it refuses."""
     fields = target.index.fields
+
+    def claim(claims: Claims) -> None:
+        for path, definition in definitions.items():
+            there = claims.fields[fields[path].physical]
+            below, new = there.get("fields") or {}, definition.get("fields") or {}
+            if target.index.reason is None:
+                if any(below.get(name, wanted) != wanted for name, wanted in new.items()):
+                    raise Refusal(f"the multi-fields of [{path}] are others in the pool that the index is in")
+                definition = {**there, "fields": {**below, **new}}
+            claims.fields[fields[path].physical] = definition
+
+    if target.index.reason is None and definitions:
+        yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
     paths = {fields[path].physical: definition for path, definition in definitions.items()}
     for path in definitions:  # a nested object must be named as such again
         while "." in path:
@@ -121,10 +136,7 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
     if told.status != 200:
         return node_reply(request, told)
 
-    def claim(claims: Claims) -> None:
-        claims.fields.update({fields[path].physical: definition for path, definition in definitions.items()})
-
-    if definitions:
+    if target.index.reason is not None and definitions:
         yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
     return None
 

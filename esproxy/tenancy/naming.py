@@ -167,6 +167,11 @@ class Shared:
         for path, definition in own.items():
             if "dynamic" in fields[path].type:
                 definition["dynamic"] = str(fields[path].type["dynamic"]).lower()  # which the node was not told
+            if "fields" in definition:  # others' multi-fields are not the index's
+                declared = fields[path].type.get("fields") or {}
+                definition["fields"] = {name: field for name, field in definition["fields"].items() if name in declared}
+                if not definition["fields"]:
+                    del definition["fields"]
             if definition.get("type") == "object" and path in parents:
                 del definition["type"]
         root = {key: value for key, value in physical.items() if key in self.index.mapping and key not in ROOT["shared"]}
