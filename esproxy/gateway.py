@@ -459,6 +459,9 @@ class Exchange:
             error.headers = error.headers + self.bulk.headers()
             self.bulk.spool.close()
         pretty = b"pretty" in self.head.target.partition(b"?")[2] if self.plan is None else self.plan.pretty
+        opaque = self.head.get(b"x-opaque-id")
+        if opaque is not None:
+            error.headers = [*error.headers, (b"x-opaque-id", opaque)]
         return reply(error, product=self.gateway.product, pretty=pretty)
 
     def _withhold(self, error: EsproxyError) -> Step:

@@ -43,7 +43,7 @@ class Deviation:
 
 DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
-        layouts=EVERY,
+        layouts=("dedicated",),
         name="name-length",
         construct="names of indices and aliases",
         differs="a name may be as long as 255 bytes less the tenant's name and the separator",

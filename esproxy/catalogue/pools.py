@@ -57,6 +57,8 @@ class Plan:
         return {name: value for name, value in self.settings.items() if name not in APPLIED}
 
 
+# Of these, those that a pool has too, where they come to nothing because no field is added by itself: the node judges them.
+JUDGED = frozenset(("dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats"))
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
 APPLIED = frozenset(("index.hidden", "index.provided_name", "index.mapping.total_fields.limit"))
 
@@ -111,7 +113,7 @@ def open_generation(pool: Pool) -> Generation:
 def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
     """The physical index of a generation. It takes no field by itself: in ``shared`` the proxy adds them, and what is not known
     stays in the document, unmapped; in ``per-tenant`` they are in the objects."""
-    root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout]}
+    root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout] or key in JUDGED}
     dynamic: Any = False if layout == "shared" else "strict"
     mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": dynamic}
     if layout == "shared":

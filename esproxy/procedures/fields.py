@@ -57,7 +57,13 @@ def add_fields(
         raise Failed("a pool has no record of its fields")
     if len(claims.doc.fields) >= cat.caps.fields:
         yield from seal(cat, stored.doc.family, physical)
-    yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)))
+    try:
+        yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)))
+    except Refusal as error:
+        for path, placing in placed.items():
+            for sent, written in ((placing.physical, path), (placing.physical.rpartition(".")[2], path.rpartition(".")[2])):
+                error.reason = error.reason.replace(f"[{sent}]", f"[{written}]")
+        raise
 
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}

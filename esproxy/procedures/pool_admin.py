@@ -46,7 +46,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
         raise Apart
     tree = declaration(request)
     mapping = dict(tree.get("mappings") or {})
-    check_mapping(mapping)
+    check_mapping(mapping, request.product)
     settings = flat_settings(tree.get("settings") or {})
     if written != name:
         settings["index.provided_name"] = written

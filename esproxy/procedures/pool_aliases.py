@@ -26,6 +26,7 @@ from esproxy.tenancy.pool_rewrite import own_routing
 from esproxy.tenancy.target import Target
 
 PROPERTIES = ("filter", "is_hidden", "is_write_index")
+NO_UUID = "_" * 22  # of an index that is not made
 ACTIONS = ("add", "remove", "remove_index")
 Change = tuple[str, str, str, dict[str, Any]]  # verb, index, alias, properties
 
@@ -103,7 +104,7 @@ def delete_alias(request: Pooled) -> Steps[Reply]:
 
 def update_aliases(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
-    tree = declaration(request)
+    tree = declaration(request, required=True)
     changes: list[Change] = []
     actions = tree.get("actions") or []
     if not actions:
@@ -242,7 +243,7 @@ def _self_conflict(alias: str, product: bool) -> Refusal:
         return Refusal(f"alias name [{alias}] self-conflicts with index name")
     reason = (
         "index, alias, and data stream names need to be unique, but the following duplicates were found"
-        f" [{alias} (alias of [{alias}/_na_]) conflicts with index]"
+        f" [{alias} (alias of [{alias}/{NO_UUID}]) conflicts with index]"
     )
     return Refusal(reason, status=500, type="illegal_state_exception")
 

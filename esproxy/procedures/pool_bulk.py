@@ -128,6 +128,10 @@ def _read_meta(default: str | None, record: Record) -> None:
 
 
 def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
+    for name in {record.name for record in records if record.name.startswith("<")}:
+        dated = yield from request.dated(name, single=True)
+        for record in records:
+            record.name = dated if record.name == name else record.name
     wanted = list(dict.fromkeys(record.name for record in records))
     directory = yield from request.directory(wanted)
     apart = [name for name in wanted if request.apart(name, directory)]

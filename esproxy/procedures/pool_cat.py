@@ -1,8 +1,8 @@
 """``_cat/indices``, ``_cat/count`` and ``_cat/health`` for indices in pools.
 
-The node's rows are those of physical indices; a row is made of them for each index in one. Counts of documents are the index's own:
-two searches each, in one call. What a node measures for the whole physical index (sizes, deleted documents, operations, times) is
-given in the index's share of the pool's documents, so that it says nothing of anybody else's.
+The node's rows are those of physical indices; a row is made of them for each index in one. Counts of documents are the index's
+own: two searches each, in one call. What a node measures for the whole physical index (sizes, deleted documents, operations,
+times) is given in the index's share of the pool's documents, so that it says nothing of anybody else's.
 
 The node is asked in plain numbers, for the client's columns and, behind a column that tells where these end, for those that are
 sorted by. Which of the columns that are not listed here are sizes or times only its own drawing tells: it is asked for too then.
@@ -64,7 +64,7 @@ def indices(request: Pooled) -> Steps[Reply]:
     path = ["_cat", "indices", expression]
     asked = [column for column in query.pop("h", "").split(",") if column]
     sort = [part for part in query.pop("s", "").split(",") if part]
-    told = yield request.send("GET", path, {**query, **_columns_asked(asked, sort), "expand_wildcards": "all"})
+    told = yield request.send("GET", path, {**_columns_asked(asked, sort), **query, "expand_wildcards": "all"})
     if told.status >= 400:
         return node_reply(request, told)
     table: Rows = orjson.loads(told.body)
@@ -174,12 +174,13 @@ def _sort(rows: Rows, sort: list[str]) -> None:
     """In place. Numbers are compared as such; the first column goes before the others."""
     for part in reversed(sort):
         column, _, order = part.partition(":")
-        rows.sort(key=lambda row: _key(row.get(column)), reverse=order == "desc")
+        rows.sort(key=lambda row: _key(row.get(column), column), reverse=order == "desc")
 
 
-def _key(cell: Any) -> tuple[bool, int, str]:
+def _key(cell: Any, column: str) -> tuple[bool, int, str]:
     text = str(cell or "")
-    return (cell is not None, int(text), "") if text.isdigit() else (cell is not None, 0, text)
+    number = text.isdigit() and column not in cat.LEFT_COLUMNS
+    return (cell is not None, int(text), "") if number else (cell is not None, 0, text)
 
 
 def _write(row: dict[str, Any], unit: str | None, times: bool, units: dict[str, str]) -> None:

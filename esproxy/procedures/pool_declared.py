@@ -25,9 +25,11 @@ TIMES = ("timeout", "master_timeout", "cluster_manager_timeout")
 TIME = re.compile(r"-1|0|\d+(nanos|micros|ms|s|m|h|d)")
 
 
-def declaration(request: Pooled) -> dict[str, Any]:
+def declaration(request: Pooled, *, required: bool = False) -> dict[str, Any]:
     """The body, which has passed its rule table, with the client's own names. Raises Refusal."""
     if not request.body:
+        if required:
+            raise Refusal("request body is required", type="parse_exception")
         return {}
     plan = request.plan
     assert plan.endpoint.request is not None

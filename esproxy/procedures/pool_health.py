@@ -1,7 +1,7 @@
 """``_cluster/health`` for a tenant with indices in pools: that of the physical indices which hold them.
 
-On OpenSearch the share of active shards is the whole cluster's, which a tenant's indices are; so when it matters they are asked for
-in a second call.
+On OpenSearch the share of active shards is the whole cluster's, which a tenant's indices are; so when it matters they are asked
+for in a second call.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def health(request: Pooled) -> Steps[Reply]:
         physical.append((yield from request.target(name, directory)).physical)
     physical += [request.sent_apart(name) for name in found.missing]
     sent = ",".join(dict.fromkeys(physical)) or nothing(request)
+    wanted, plan.filter_path = plan.filter_path, None  # which is for the whole answer
     asked = yield request.send("GET", ["_cluster", "health", sent], query)
     reply = node_reply(request, asked)
     if is_error(asked.status, asked.body):
@@ -48,6 +49,7 @@ def health(request: Pooled) -> Steps[Reply]:
     tree = cluster.health(answer, whole)
     if attributes is not None:
         tree["awareness_attributes"] = attributes
+    tree = tree if wanted is None else wanted.apply(tree)
     return Reply(reply.status, reply.headers, encode(plan, tree))
 
 

@@ -16,7 +16,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.fields import flatten, nest
-from esproxy.catalogue.pools import ROOT
+from esproxy.catalogue.pools import JUDGED, ROOT
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
@@ -27,13 +27,38 @@ from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target, physical_expression
 
 Definition = dict[str, Any]
+DYNAMIC = {  # by product
+    True: ("true", "false", "strict", "runtime"),
+    False: ("true", "false", "strict", "strict_allow_templates"),
+}
 
 
-def check_mapping(mapping: dict[str, Any]) -> None:
-    """A field made by a script hides a meta field of its name, and the pool's filter is on one."""
+def check_mapping(mapping: dict[str, Any], product: bool) -> None:
+    """What the node is not told of a mapping, in its words. And a field made by a script hides a meta field of its name, and the
+    pool's filter is on one. Raises Refusal."""
+    dynamic = str(mapping.get("dynamic", "true")).lower()
+    if dynamic not in DYNAMIC[product]:
+        cause = Refusal(f"Failed to parse value [{mapping['dynamic']}] as only [true] or [false] are allowed.").cause()
+        raise _unparsed("Could not convert [dynamic.dynamic] to boolean", product, "illegal_argument_exception", caused_by=cause)
+    _check_types(mapping.get("properties") or {}, product)
     for kind in ("runtime", "derived"):
         if any(name.startswith("_") for name in mapping.get(kind) or {}):
             raise Refusal(f"a [{kind}] field cannot have a name that begins with an underscore in a pool")
+
+
+def _check_types(properties: Any, product: bool) -> None:
+    for name, definition in properties.items() if isinstance(properties, dict) else ():
+        if not isinstance(definition, dict):
+            continue
+        if "type" not in definition and "properties" not in definition and list(definition) != ["enabled"]:
+            raise _unparsed(f"No type specified for field [{name}]", product, "mapper_parsing_exception")
+        _check_types(definition.get("properties") or {}, product)
+
+
+def _unparsed(reason: str, product: bool, kind: str, **extra: Any) -> Refusal:
+    cause = Refusal(reason, type=kind, **extra).cause()
+    told = f"Failed to parse mapping{'' if product else ' [_doc]'}: {reason}"
+    return Refusal(told, type="mapper_parsing_exception", caused_by=cause)
 
 
 # --- put -----------------------------------------------------------------------------------------------
@@ -41,8 +66,8 @@ def check_mapping(mapping: dict[str, Any]) -> None:
 
 def put_mapping(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
-    tree = declaration(request)
-    check_mapping(tree)
+    tree = declaration(request, required=True)
+    check_mapping(tree, request.product)
     wanted = flatten(tree.get("properties") or {})
     root = {key: value for key, value in tree.items() if key != "properties"}
     targets = yield from request.some(request.parts["index"])
@@ -50,7 +75,7 @@ def put_mapping(request: Pooled) -> Steps[Reply]:
     for target, definitions in zip(targets, changed, strict=True):
         _check(target, root, definitions)
     for target, definitions in zip(targets, changed, strict=True):
-        of_pool = {key: value for key, value in root.items() if key not in ROOT["shared"]}
+        of_pool = {key: value for key, value in root.items() if key not in ROOT["shared"] or key in JUDGED}
         if of_pool or definitions:
             refused = yield from _on_node(request, target, of_pool, definitions)
             if refused is not None:

@@ -75,7 +75,8 @@ def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str
     out: dict[str, Target | str] = {}
     for name in wanted:
         if name not in out:
-            out[name] = (yield from request.one(name)) if concrete(directory, name) else request.sent_apart(name)
+            dated = yield from request.dated(name, single=True)
+            out[name] = (yield from request.one(dated)) if concrete(directory, dated) else request.sent_apart(dated)
     if apart:
         raise Refusal("documents of indices in pools and of others cannot be asked for in one request yet")
     return out

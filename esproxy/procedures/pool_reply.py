@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from esproxy import exact
-from esproxy.answer import is_error
+from esproxy.answer import encode, is_error
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
@@ -36,5 +36,5 @@ def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply |
     if filtered:
         body = unwrapped(body)
     if plan.meta is not None and not is_error(answer.status, answer.body):
-        body = exact.dumps(plan.meta.restore(exact.loads(body), reader.name))
+        body = encode(plan, plan.meta.restore(exact.loads(body), reader.name))
     return finish(plan, answer.status, client_headers(plan, answer, reader), body)

@@ -131,7 +131,7 @@ def uuid_of(target: Target) -> str:
 def put_settings(request: Pooled) -> Steps[Reply]:
     """All targets or none: what is refused for one is refused before anything is changed."""
     known_parameters(request)
-    tree = declaration(request)
+    tree = declaration(request, required=True)
     wanted = flat_settings(tree.get("settings", tree) if isinstance(tree.get("settings", tree), dict) else tree)
     if not wanted:
         raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
