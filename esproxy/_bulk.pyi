@@ -21,6 +21,9 @@ class BulkPass(Body):
         max_depth: int = 100,
         max_record: int = ...,
         target: Callable[[bytes | None], tuple[Bindings, int | None] | None] | None = None,
+        flow: bool = False,
     ) -> None: ...
+    @property
+    def between(self) -> bool: ...
     @property
     def ops(self) -> dict[str, int]: ...

@@ -18,7 +18,10 @@ What nodes do otherwise, measured on Elasticsearch 9.4 and OpenSearch 3.8, and w
   our own error are noted in ``broken``.
 
 **Records leave whole**: the output of every ``feed`` ends between two records, so a stream can be cut into several bulks
-there. What is held is less than one record, at most ``max_record`` bytes, with the edits noted in it so far.
+there. What is held is less than one record, at most ``max_record`` bytes, with the edits noted in it so far. With ``flow`` a
+document that is not parsed leaves as it comes, so that a record of any size is held nowhere; ``between`` says whether the output
+so far ends between two records. A record that turns out to be too large has then left in part: the pass has failed, and its caller
+throws away what did.
 
 **Who a record belongs to** may differ from record to record: ``target(index)`` is asked with the raw ``_index`` token (None
 when there is none) and answers with the bindings and the document state of that index, or None for a miss. It is asked again
@@ -64,13 +67,15 @@ cdef int state_of(Table table, int number) except -1:
 
 cdef class BulkPass(Body):
     """``BulkPass(table, action_state, update_state, doc_state | None, bindings, resolver=None, *, max_depth=100,
-    max_record=…, target=None)``. ``doc_state`` None: documents are copied unparsed."""
+    max_record=…, target=None, flow=False)``. ``doc_state`` None: documents are copied unparsed."""
 
     cdef int action_state
     cdef int update_state
     cdef int doc_state
     cdef int now_doc_state  # of the record under way
     cdef size_t max_record
+    cdef bint flow
+    cdef size_t left  # bytes of the record under way that have left
     cdef uint8_t verbs[4]  # by a key's place in the action state
     cdef int verb  # of the record under way; NO_VERB: an action line is next
     cdef size_t line_at  # where the line under way begins in the window
@@ -84,12 +89,13 @@ cdef class BulkPass(Body):
     cdef list faults
 
     def __cinit__(self, Table table not None, int action_state, int update_state, doc_state, Bindings bindings not None,
-                  resolver=None, *, int max_depth=100, size_t max_record=100 << 20, target=None):
+                  resolver=None, *, int max_depth=100, size_t max_record=100 << 20, target=None, bint flow=False):
         self.take(table, bindings, resolver, action_state, max_depth)
         self.action_state = action_state
         self.update_state = state_of(table, update_state)
         self.doc_state = self.now_doc_state = -1 if doc_state is None else state_of(table, doc_state)
         self.max_record = max_record
+        self.flow = flow
         self.verb = NO_VERB
         self.target = target
         self.now_bindings = bindings
@@ -130,7 +136,7 @@ cdef class BulkPass(Body):
                 self.scanned = end - w.base
                 break
             self.line += 1
-            if <size_t>(feed_at + 1 - whole) > self.max_record:
+            if self.left + <size_t>(feed_at + 1 - whole) > self.max_record:
                 fail(w, TOO_LARGE, whole)
             elif self.verb == NO_VERB:
                 self.action(p, feed_at)
@@ -152,6 +158,10 @@ cdef class BulkPass(Body):
         if last:
             whole = end
             n_edits, grown = w.n_edits, w.grow
+        elif self.flow and p < end and self.now_doc_state < 0 and (self.verb == INDEX or self.verb == CREATE):
+            self.left += end - whole
+            whole = p = end
+            n_edits, grown = w.n_edits, w.grow
         w.at = p
         self.line_at = p - whole
         self.scanned -= whole - w.base
@@ -160,10 +170,10 @@ cdef class BulkPass(Body):
     cdef int judge_rest(self, const uint8_t* p, const uint8_t* whole, const uint8_t* end) except -1:
         """What stands behind the last line feed of the window, and behind the last whole record."""
         cdef Walker* w = self.w
-        if <size_t>(end - whole) > self.max_record:
+        if self.left + <size_t>(end - whole) > self.max_record:
             self.line += 1
             fail(w, TOO_LARGE, whole)
-        elif self.finished and p < end:
+        elif self.finished and (p < end or self.left):
             self.line += 1
             fail(w, NO_NEWLINE, end)
         elif self.finished and self.line == 0:
@@ -233,6 +243,7 @@ cdef class BulkPass(Body):
     cdef int end_record(self) except -1:
         self.counts[self.verb] += 1
         self.records += 1
+        self.left = 0
         self.verb = NO_VERB
         return 0
 
@@ -280,6 +291,11 @@ cdef class BulkPass(Body):
         self.now_bindings = bindings
         self.now_doc_state = -1 if doc_state is None else doc_state
         return 0
+
+    @property
+    def between(self):
+        """Whether the output so far ends between two records."""
+        return self.left == 0
 
     @property
     def broken(self):
