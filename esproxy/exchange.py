@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from esproxy.spool import Spool
+
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
 BODY, ANSWER = 1, 2  # bits of ``Exchange.wants``: more of the request's body, more of the answer
@@ -68,14 +70,14 @@ class AnswerHead:
 
 @dataclass(slots=True)
 class Send:
-    """Start an upstream call. ``body`` is its first part; ``last`` when it is all of it; ``held`` when the
-    engine may repeat the call on a fresh connection because body is whole and the call is safe to repeat."""
+    """Start an upstream call. ``body`` is its first part; ``last`` when it is all of it, which can also lie in a spool; ``held``
+    when the engine may repeat the call on a fresh connection because body is whole and the call is safe to repeat."""
 
     cluster: str
     method: str
     target: bytes
     headers: Headers
-    body: bytes = b""
+    body: bytes | Spool = b""
     last: bool = True
     held: bool = False
 

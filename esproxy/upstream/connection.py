@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import httptools
@@ -75,6 +76,7 @@ class Connection(asyncio.Protocol):
         self.keep_alive = False
         self.fault: str | None = None
         self.early = False  # the answer came before the request was through
+        self.source: Iterator[bytes] | None = None  # the rest of a request's body that lies in a spool
 
     # --- the engine's side
 
@@ -85,15 +87,28 @@ class Connection(asyncio.Protocol):
         self._reset()
         send = flight.send
         text = head(send, flight.lines, self.node.preamble)
-        body = send.body if send.last else chunk(send.body, False)
         transport = self.transport
-        if len(body) <= JOIN:
+        if type(send.body) is not bytes:
+            transport.write(text)
+            self.source = send.body.parts()
+            self.pump()
+        elif len(body := send.body if send.last else chunk(send.body, False)) <= JOIN:
             transport.write(text + body)
         else:
             transport.write(text)
             transport.write(body)
         if flight.paused:
             self.pause()
+
+    def pump(self) -> None:
+        """Send from the spool until the node takes no more for now."""
+        while self.source is not None and not self.write_blocked and not self.lost:
+            part = next(self.source, None)
+            if part is None:
+                self.source = None
+                break
+            self.touched = self.clock()
+            self.transport.write(part)
 
     def write(self, data: bytes, last: bool) -> None:
         self.touched = self.clock()
@@ -112,7 +127,7 @@ class Connection(asyncio.Protocol):
 
     def drop(self) -> None:
         """End whatever is under way without a word to the flight: the node sees us hang up."""
-        self.flight = None
+        self.flight = self.source = None
         self.lost = True
         if self.transport is not None:
             self.transport.abort()
@@ -139,7 +154,9 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self.write_blocked = False
         self.touched = self.clock()
-        if self.flight is not None:
+        if self.source is not None:
+            self.pump()
+        elif self.flight is not None:
             self.flight.upload_writable(True)
 
     def data_received(self, data: bytes) -> None:
@@ -162,6 +179,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
+        self.source = None
         if self.flight is not None and error is not None:
             self._salvage()
         self.engine.forget(self)
@@ -216,10 +234,12 @@ class Connection(asyncio.Protocol):
     def _tell(self) -> None:
         """After a read: pass on what there is, end the call if it is whole or at fault."""
         flight, answer, parts = self.flight, self.head, self.parts
+        if answer is not None and self.source is not None:
+            self.early, self.source = True, None
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.complete:
             self.flight = None
-            sent = flight.uploaded and not self.early and self.transport.get_write_buffer_size() == 0
+            sent = flight.uploaded and not self.early and self.source is None and self.transport.get_write_buffer_size() == 0
             if self.keep_alive and self.fault is None and sent and not self.lost and not self._read_paused:
                 self.engine.released(self)  # from here on this connection may carry another call
             else:

@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 
 from esproxy.exchange import AnswerHead, Send
+from esproxy.spool import Spool
 from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.node import Node
 from esproxy.upstream.nodes import NodeSet, NoNode
@@ -102,6 +103,11 @@ class HttpxEngine:
             await cluster.client.aclose()
 
 
+async def _spooled(spool: Spool) -> AsyncIterator[bytes]:
+    for part in spool.parts():
+        yield part
+
+
 class PlainFlight:
     """One call: a task, which sends, tells the sink, and repeats where that is allowed."""
 
@@ -115,7 +121,7 @@ class PlainFlight:
         self.opened = self.done = False
         self.reading = asyncio.Event()
         self.reading.set()
-        self.upload: deque[bytes] = deque([send.body] if send.body else [])
+        self.upload: deque[bytes] = deque([send.body] if type(send.body) is bytes and send.body else [])
         self.upload_size = 0
         self.upload_done = send.last
         self.upload_news = asyncio.Event()
@@ -243,10 +249,14 @@ class PlainFlight:
         send, address = self.send, node.address
         kept = [pair for pair in send.headers if pair[0] not in self.cluster.ours]
         content: bytes | AsyncIterator[bytes] | None = self._parts()
-        if send.last:
+        framing: list[tuple[bytes, bytes]] = []
+        if type(send.body) is not bytes:
+            content = _spooled(send.body)
+            framing = [(b"content-length", b"%d" % len(send.body))]
+        elif send.last:
             content = send.body if send.body else None
         extensions = {"trace": self._trace(node), "timeout": self.cluster.client.timeout.as_dict()}
-        headers = [(b"host", address.netloc.encode()), *self.cluster.own, *kept]
+        headers = [(b"host", address.netloc.encode()), *self.cluster.own, *kept, *framing]
         url = RawURL(scheme=address.scheme, host=address.host, port=address.port)
         url.target = address.prefix.encode() + send.target
         request = httpx.Request(send.method, url, headers=headers, content=content, extensions=extensions)
