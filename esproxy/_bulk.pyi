@@ -21,7 +21,7 @@ class BulkPass(Body):
         max_depth: int = 100,
         max_record: int = ...,
         target: Callable[[bytes | None], tuple[Bindings, int | None] | None] | None = None,
-        flow: bool = False,
+        flow: int = 0,
     ) -> None: ...
     @property
     def between(self) -> bool: ...

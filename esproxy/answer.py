@@ -16,7 +16,7 @@ import orjson
 
 from esproxy import core
 from esproxy.api.kinds import Kind
-from esproxy.errors import Failed, Violation
+from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.exchange import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.metadata import cluster
@@ -132,16 +132,32 @@ class Walk:
         return out
 
 
+def way_back(plan: Plan, head: AnswerHead, limit: int) -> Walk | Whole:
+    """How an answer is restored, when its head is there. ``limit``: of what has to be whole."""
+    row = plan.route.row
+    if head.status >= 400 or row.answer is not None or plan.meta is not None or plan.filter_path is not None:
+        return Whole(plan, head, limit)
+    state = plan.answer_state()
+    if state is None:
+        raise Failed("the node sent an answer where none was expected", status=502)
+    return Walk(plan, state)
+
+
 class Whole:
     """An answer that is restored at its end."""
 
-    def __init__(self, plan: Plan, head: AnswerHead) -> None:
+    def __init__(self, plan: Plan, head: AnswerHead, limit: int) -> None:
         self.plan = plan
         self.head = head
+        self.limit = limit
         self.parts: list[bytes] = []
+        self.size = 0
 
     def feed(self, chunk: bytes, last: bool) -> bytes:
         self.parts.append(chunk)
+        self.size += len(chunk)
+        if self.size > self.limit:
+            raise UpstreamFailed("overflow", f"more than {self.limit} bytes")
         if not last:
             return b""
         return self._restore(b"".join(self.parts))

@@ -1,14 +1,15 @@
 """Request bodies: one strict pass of the core under the endpoint's rule table, with what it stops at answered here.
 
-Raises Refusal, with offset and key, for what the tables do not know; nothing has been sent by then. NDJSON bodies come as a bulk,
-which the core splits itself, or as an msearch: a header and a search body a line each, few enough to be handled one by one.
+Raises Refusal, with offset and key, for what the tables do not know; nothing has been sent by then. A body is rewritten as it
+comes (``Rewriter``); one that is whole is a body whose first chunk is its last. NDJSON bodies come as a bulk, which the core
+splits itself, or as an msearch: a header and a search body a line each, few enough to be handled one by one.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -18,7 +19,7 @@ from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import rewrite_settings
-from esproxy.request import Plan
+from esproxy.request import NDJSON_TYPES, Plan, check_no_body, media_of, physical_target
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
@@ -26,89 +27,228 @@ WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  #
 MAPPING = frozenset(("indices.create", "indices.put_mapping"))
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
+COPY = core.Bindings({})
+
+
+def sent(plan: Plan, body: bytes, max_depth: int) -> tuple[bytes, bytes | None]:
+    """The node's body for a whole one of the client's, and its media type."""
+    if not body and "source" in plan.query and plan.endpoint.body == "optional":
+        body, media = body_from_query(plan)
+        del plan.query["source"], plan.query["source_content_type"]
+    else:
+        media = media_of(plan) if body else None
+    if body and plan.endpoint.body == "none":
+        check_no_body(plan)
+        return b"", None
+    if body:
+        if plan.pattern is not None and "index" in plan.parts:
+            physical_target(plan)  # the path tells the tenant before the body is read
+        body = physical_body(plan, body, max_depth)
+    elif plan.pattern is None:
+        plan.owner()
+    return body, media
+
+
+class Rewriter(Protocol):
+    """What makes the node's body of a client's, as it comes. Raises Refusal."""
+
+    def feed(self, chunk: bytes, last: bool) -> bytes: ...
+
+    @property
+    def wants_whole(self) -> bool:
+        """Whether ``end`` has something to do; known when the last bytes have been fed."""
+
+    def end(self, out: bytes) -> bytes:
+        """What is sent, of all that ``feed`` gave."""
 
 
 def physical_body(plan: Plan, body: bytes, max_depth: int) -> bytes:
-    """The node's body."""
-    if plan.endpoint.framing == "msearch":
-        return _msearch(plan, body, max_depth)
+    """The node's body, of one that is whole."""
     if plan.endpoint.framing == "bulk":
         run = bulk_pass(plan, max_depth)
         out = run.feed(body, True)
         if run.status is not core.Status.OK:
             raise refusal(plan, run, body)
         return out
+    rewrite = rewriter(plan, max_depth)
+    return rewrite.end(rewrite.feed(body, True))
+
+
+def rewriter(plan: Plan, max_depth: int) -> Rewriter:
+    """For any body but a bulk's."""
+    if plan.endpoint.framing == "msearch":
+        return MsearchBody(plan, max_depth)
     assert plan.endpoint.request is not None
     if plan.cluster.engine.tables.states[plan.endpoint.request].get("kind") == "DOC":
-        return body  # documents pass unparsed: what is wrong with one, the node says best
-    out = _walk(plan, plan.endpoint.request, body, max_depth)
-    if plan.route.row.name in MAPPING:
-        refuse_unsafe_types(orjson.loads(body))
-    return out
+        return UNPARSED
+    return JsonBody(plan, plan.endpoint.request, max_depth, mapping=plan.route.row.name in MAPPING)
 
 
-def bulk_pass(plan: Plan, max_depth: int) -> core.BulkPass:
-    """A pass over a bulk's lines."""
+def bulk_pass(plan: Plan, max_depth: int, **options: Any) -> core.BulkPass:
+    """A pass that rewrites a bulk's lines."""
     roots = plan.cluster.engine.tables.roots
     states = roots["bulk.action"], roots["bulk.update"], None
-    return core.BulkPass(plan.cluster.engine.grammar, *states, _bindings(plan), RequestResolver(plan), max_depth=max_depth)
+    bindings, resolver = _bindings(plan), RequestResolver(plan)
+    return core.BulkPass(plan.cluster.engine.grammar, *states, bindings, resolver, max_depth=max_depth, **options)
+
+
+def bulk_splitter(plan: Plan, max_depth: int, **options: Any) -> core.BulkPass:
+    """A pass that changes nothing: it checks a bulk's lines and knows where records end."""
+    roots = plan.cluster.engine.tables.roots
+    states = roots["bulk.action"], roots["bulk.update"], None
+    return core.BulkPass(plan.cluster.engine.grammar, *states, COPY, max_depth=max_depth, **options)
 
 
 def _bindings(plan: Plan) -> core.Bindings:
     return plan.tenant.request if plan.tenant is not None else PATTERN_REQUEST
 
 
+class Unparsed:
+    """Documents pass unparsed: what is wrong with one, the node says best."""
+
+    wants_whole = False
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        return chunk
+
+    def end(self, out: bytes) -> bytes:
+        return out
+
+
+UNPARSED = Unparsed()
+
+
+class JsonBody:
+    """One JSON body under one state. ``mapping``: it may hold the types of fields."""
+
+    __slots__ = ("mapping", "place", "plan", "run")
+
+    def __init__(self, plan: Plan, state: int, max_depth: int, *, mapping: bool = False) -> None:
+        self.plan = plan
+        self.mapping = mapping
+        resolver = RequestResolver(plan)
+        self.run = core.Pass(plan.cluster.engine.grammar, state, _bindings(plan), resolver, max_depth=max_depth)
+        self.place = START
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        run, plan = self.run, self.plan
+        out = run.feed(chunk, last)
+        if run.status is not core.Status.OK:
+            raise refusal(plan, run, chunk, self.place)
+        if not last:
+            self.place = self.place.behind(chunk)
+        elif run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
+            plan.typed = True
+        return out
+
+    @property
+    def by_index(self) -> bool:
+        return bool(self.run.marks & Mark.META_FIELD) and self.plan.endpoint.framing is None
+
+    @property
+    def wants_whole(self) -> bool:
+        return self.by_index or self.mapping
+
+    def end(self, out: bytes) -> bytes:
+        plan = self.plan
+        if self.mapping:
+            refuse_unsafe_types(orjson.loads(out))
+        if self.by_index:
+            plan.meta = meta = MetaFields.of_body(orjson.loads(out))
+            if meta.inputs:
+                return exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
+        return out
+
+
 def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
-    """One JSON body under one state."""
-    run = core.Pass(plan.cluster.engine.grammar, state, _bindings(plan), RequestResolver(plan), max_depth=max_depth)
-    out = run.feed(body, True)
-    if run.status is not core.Status.OK:
-        raise refusal(plan, run, body)
-    marks = run.marks
-    if marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
-        plan.typed = True
-    if marks & Mark.META_FIELD and plan.endpoint.framing is None:
-        plan.meta = meta = MetaFields.of_body(orjson.loads(body))
-        if meta.inputs:
-            out = exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
-    return out
+    """One whole JSON body, or a line of one."""
+    one = JsonBody(plan, state, max_depth)
+    return one.end(one.feed(body, True))
 
 
-def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes) -> Refusal:
-    """What a pass that ended early means, in a node's terms. ``body`` is not needed for a bulk, whose pass counts lines."""
+class Place(NamedTuple):
+    """Where in a body a chunk begins: bytes and line feeds before it, and where its first line begins."""
+
+    size: int = 0
+    lines: int = 0
+    line_at: int = 0
+
+    def behind(self, chunk: bytes) -> Place:
+        lines = chunk.count(b"\n")
+        line_at = self.size + chunk.rfind(b"\n") + 1 if lines else self.line_at
+        return Place(self.size + len(chunk), self.lines + lines, line_at)
+
+
+START = Place()
+
+
+def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Place = START) -> Refusal:
+    """What a pass that ended early means, in a node's terms. ``body``: the chunk that it ended in, which began at ``place``; not
+    needed for a bulk, whose pass counts lines."""
     error = run.error
     if run.status is core.Status.NO_NEWLINE:
         return Refusal("The bulk request must be terminated by a newline [\\n]")
     if isinstance(run, core.BulkPass):
         return Refusal(f"Malformed action/metadata line or update body in line [{run.line}]: {error}")
-    line = body.count(b"\n", 0, error.offset) + 1
-    col = error.offset - body.rfind(b"\n", 0, error.offset)
+    here = place.behind(body[: max(error.offset - place.size, 0)])
+    line, col = here.lines + 1, error.offset - here.line_at + 1
     kind = "parsing_exception"
     if error.malformed:
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
     return Refusal(str(error), type=kind, line=line, col=col)
 
 
+def body_from_query(plan: Plan) -> tuple[bytes, bytes]:
+    """The body that stands in the parameter ``source``, and its media type."""
+    media = plan.query.get("source_content_type")
+    if media is None:
+        words = "Validation Failed: 1: source and source_content_type parameters are required;"
+        raise Refusal(words, type="validation_exception")
+    if media.split(";")[0] not in NDJSON_TYPES:
+        raise Refusal(f"the source_content_type [{media}] is not supported")
+    return plan.query["source"].encode(), media.encode("latin-1", "replace")
+
+
 # --- msearch -----------------------------------------------------------------------------------------
 
 
-def _msearch(plan: Plan, body: bytes, max_depth: int) -> bytes:
+class MsearchBody:
     """A header and a body a line each. A header without an index means the one in the path."""
-    if not body.endswith(b"\n"):
-        raise Refusal("The msearch request must be terminated by a newline [\n]")
-    roots = plan.cluster.engine.tables.roots
-    lines = body[:-1].split(b"\n")
-    if len(lines) % 2:
-        raise Refusal(
-            "Validation Failed: 1: every header must be followed by a search body;", type="action_request_validation_exception"
-        )
-    out: list[bytes] = []
-    for header, search in zip(lines[::2], lines[1::2], strict=True):
-        if header.strip():
-            _walk(plan, roots["msearch.header"], header, max_depth)  # for its strictness; the names are joined below
-            header = _msearch_header(plan, orjson.loads(header))
-        out += (header, _walk(plan, roots["msearch.body"], search, max_depth))
-    return b"\n".join(out) + b"\n"
+
+    wants_whole = False
+
+    def __init__(self, plan: Plan, max_depth: int) -> None:
+        self.plan = plan
+        self.max_depth = max_depth
+        self.rest: list[bytes] = []  # of the line that has not ended
+        self.is_body = False  # the next line is a search body
+
+    def feed(self, chunk: bytes, last: bool) -> bytes:
+        at = chunk.rfind(b"\n") + 1
+        if last and (at < len(chunk) or not (at or not self.rest)):
+            raise Refusal("The msearch request must be terminated by a newline [\n]")
+        if not at and not last:
+            self.rest.append(chunk)
+            return b""
+        lines = b"".join([*self.rest, chunk[: at - 1]]).split(b"\n") if at else []
+        self.rest = [chunk[at:]] if at < len(chunk) else []
+        if last and (len(lines) + self.is_body) % 2:
+            words = "Validation Failed: 1: every header must be followed by a search body;"
+            raise Refusal(words, type="action_request_validation_exception")
+        return b"".join([self._line(line) + b"\n" for line in lines])
+
+    def _line(self, line: bytes) -> bytes:
+        roots = self.plan.cluster.engine.tables.roots
+        self.is_body = not self.is_body
+        if not self.is_body:
+            return _walk(self.plan, roots["msearch.body"], line, self.max_depth)
+        if not line.strip():
+            return line
+        _walk(self.plan, roots["msearch.header"], line, self.max_depth)  # for its strictness; the names are joined below
+        return _msearch_header(self.plan, orjson.loads(line))
+
+    def end(self, out: bytes) -> bytes:
+        return out
 
 
 def _msearch_header(plan: Plan, header: dict[str, Any]) -> bytes:

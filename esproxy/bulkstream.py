@@ -1,130 +1,149 @@
 """A bulk larger than the window: several upstream bulks, one after the other, and one answer.
 
-The core lets records leave whole, so whatever has been rewritten can be cut where a feed ended. Sub-bulks are bounded by bytes
-and by records (the answer to many deletes outgrows their request) and sent in order, each when the one before has been
-answered: the order of actions on one id is kept, and the memory held is one sub-bulk and what was read meanwhile.
+The core cuts it into *parts* at record boundaries, bounded by bytes and by records (the answer to many deletes outgrows their
+request). A part is sent when the one before has been answered: the order of actions on one id is kept, and the memory held is one
+part and what was read meanwhile. Where its tenant has no pools, a part leaves the core rewritten and is sent as it is; else it is
+a bulk of its own for the procedure that serves such bulks, which resolves its names, adds its fields and restores its items. A
+record may be larger than all that: its document flows through the core into the part's spool, and the file is what is sent.
 
-The merged answer can be as large as the bulk, and whether it has errors is known last; its items go to a spool, which is a file
-beyond its first part. ``took`` is summed. A broken action line or a sub-bulk that the node refuses ends the bulk with that
-error; how many records were taken before says the header ``x-esproxy-records-taken``, since a node would have taken none (a row
-of the deviations table).
+A broken action line, or a part that is refused, ends the bulk with that error; how many records were taken before says the header
+``x-esproxy-records-taken``, since a node would have taken none (a row of the deviations table).
 
-States: READ (records are collected) → SENT (a sub-bulk is answered) → READ … → DONE.
+States: READ (a part is collected) → SENT (it is answered) → READ … → DONE.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import IO
-
-import orjson
+from collections import deque
 
 from esproxy import core
 from esproxy.answer import Walk, is_error, restore_error
-from esproxy.bodies import bulk_pass, refusal
-from esproxy.errors import EsproxyError, Failed
+from esproxy.bodies import bulk_pass, bulk_splitter, refusal
+from esproxy.bulkmerge import Merged
+from esproxy.errors import EsproxyError, Failed, too_large
 from esproxy.exchange import Release, Reply
 from esproxy.request import Plan
+from esproxy.spool import Spool
 
-SUB_BYTES = 8 << 20
-SUB_RECORDS = 20_000
+PART_BYTES = 8 << 20
+PART_RECORDS = 20_000
+POOL_BYTES = 1 << 20  # where every record is read in Python, between two of which nobody else is served
+POOL_RECORDS = 2_000
+SLICE = 64 << 10  # of what is read, so that a part does not end much later than it could
 ANSWER_LIMIT = 256 << 20
-SLICE = 64 << 10
 TAKEN = b"x-esproxy-records-taken"
 
 
 class BulkStream:
-    """One streamed bulk: feed it the client's bytes, take sub-bulks, give it their answers."""
+    """One streamed bulk: feed it the client's bytes, take parts, give it their answers."""
 
-    def __init__(self, plan: Plan, max_depth: int, spool: IO[bytes]) -> None:
+    def __init__(self, plan: Plan, max_depth: int, max_record: int, *, pooled: bool) -> None:
         self.plan = plan
-        self.run: core.BulkPass = bulk_pass(plan, max_depth)
-        self.ready: list[bytes] = []  # rewritten records of the next sub-bulk
-        self.size = 0
-        self.began_at = 0  # records that had left when it began
-        self.whole = False
+        self.max_record = max_record
+        self.bytes, self.records = (POOL_BYTES, POOL_RECORDS) if pooled else (PART_BYTES, PART_RECORDS)
+        self.run = (bulk_splitter if pooled else bulk_pass)(plan, max_depth, max_record=max_record, flow=self.bytes)
+        self.backlog: deque[bytes] = deque()  # read from the client, not yet by the core
+        self.part = self._new_part()
+        self.began_at = 0  # records that had left when the part began
+        self.whole = False  # the client's last byte is here
+        self.read = False  # and the core has read it
         self.failed: EsproxyError | None = None  # of the client's bytes; told after what came before has been answered
         self.taken = 0
-        self.took = 0
-        self.errors = False
-        self.spool = spool
-        self.items = 0
-        self.parts: list[bytes] = []
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []  # of the last answer
+        self.merged = Merged()
+        self.walk: Walk | None = None
+        self.error: list[bytes] = []
         self.answer_size = 0
+
+    def _new_part(self) -> Spool:
+        return Spool(self.bytes * 2)
 
     # --- the way in ------------------------------------------------------------------------------
 
     def feed(self, chunk: bytes, last: bool) -> None:
-        """More of the client's bulk. What is wrong with it is in ``failed``."""
-        if self.failed is not None or self.whole:
-            return
-        out = self.run.feed(chunk, last)
-        if self.run.status is not core.Status.OK:
-            self.failed = refusal(self.plan, self.run, b"")
-        elif out:
-            self.ready.append(out)
-            self.size += len(out)
+        """More of the client's bulk."""
+        if chunk:
+            self.backlog.append(chunk)
         self.whole = last
 
     def due(self) -> bool:
-        """Is there a sub-bulk to send, or nothing more to come?"""
-        full = self.size >= SUB_BYTES or self.run.records - self.began_at >= SUB_RECORDS
-        return full or self.whole or self.failed is not None
+        """Read on; is there a part to send, or nothing more to come? What is wrong with the client's bytes is in ``failed``."""
+        while not self.full() and not self.read and self.failed is None and (self.backlog or self.whole):
+            chunk = self.backlog.popleft() if self.backlog else b""
+            if len(chunk) > SLICE:
+                self.backlog.appendleft(chunk[SLICE:])
+                chunk = chunk[:SLICE]
+            self._read(chunk)
+        return self.full() or self.read or self.failed is not None
 
-    def take(self) -> bytes:
-        """The next sub-bulk; empty when there is none."""
-        body = b"".join(self.ready) if self.failed is None else b""
-        self.ready.clear()
-        self.size = 0
+    def full(self) -> bool:
+        return self.run.between and (self.part.size >= self.bytes or self.run.records - self.began_at >= self.records)
+
+    def _read(self, chunk: bytes) -> None:
+        self.read = self.whole and not self.backlog
+        out = self.run.feed(chunk, self.read)
+        if self.run.status is core.Status.OK:
+            self.part.write(out)
+        elif self.run.status is core.Status.TOO_LARGE:
+            self.failed = too_large(self.max_record)
+        else:
+            self.failed = refusal(self.plan, self.run, b"")
+
+    def take(self) -> Spool | None:
+        """The next part; None when there is none."""
+        part, self.part = self.part, self._new_part()
         self.began_at = self.run.records
-        return body
+        if self.failed is None and part.size:
+            return part
+        part.close()
+        return None
 
     # --- the way back ------------------------------------------------------------------------------
 
-    def feed_answer(self, status: int, chunk: bytes, last: bool) -> Reply | None:
-        """A part of a sub-bulk's answer. A Reply ends the bulk: the node refused it. Raises Failed and Violation."""
+    def feed_answer(self, chunk: bytes, last: bool) -> Reply | None:
+        """More of the node's answer to what was sent; its head is in ``status`` and ``headers``. A Reply ends the bulk: the node
+        refused it. Raises Failed and Violation."""
         self.answer_size += len(chunk)
         if self.answer_size > ANSWER_LIMIT:
             raise Failed("the answer to a part of the bulk is too large", status=502)
-        self.parts.append(chunk)
-        if not last:
+        if self.status >= 400:
+            self.error.append(chunk)
+        else:
+            if self.walk is None:
+                assert self.plan.endpoint.response is not None
+                self.walk = Walk(self.plan, self.plan.endpoint.response)
+            self.merged.feed(self.walk.feed(chunk, last), last)
+        return self._refused() if last else None
+
+    def _refused(self) -> Reply | None:
+        self.walk, self.answer_size = None, 0
+        if self.status < 400:
+            self.taken = self.began_at
             return None
-        body = b"".join(self.parts)
-        self.parts.clear()
-        self.answer_size = 0
-        if status >= 400:
-            if not is_error(status, body):
-                raise Failed("the node's answer could not be understood", status=502)
-            return Reply(status, self.headers(), restore_error(self.plan, body))
-        assert self.plan.endpoint.response is not None
-        self._merge(orjson.loads(Walk(self.plan, self.plan.endpoint.response).feed(body, True)))
+        body = b"".join(self.error)
+        if not is_error(self.status, body):
+            raise Failed("the node's answer could not be understood", status=502)
+        return Reply(self.status, self.headers + self.told(), restore_error(self.plan, body))
+
+    def answered(self, reply: Reply) -> Reply | None:
+        """A procedure's answer to what was taken."""
+        self.status, self.headers = reply.status, reply.headers
+        if reply.status >= 400:
+            return Reply(reply.status, reply.headers + self.told(), reply.body)
+        self.merged.feed(reply.body, True)
         self.taken = self.began_at
         return None
 
-    def _merge(self, answer: dict) -> None:
-        self.took += answer.get("took", 0)
-        self.errors = self.errors or answer.get("errors", False)
-        for item in answer.get("items", ()):
-            self.spool.write(b"," if self.items else b"")
-            self.spool.write(orjson.dumps(item))
-            self.items += 1
-
-    def headers(self) -> list[tuple[bytes, bytes]]:
+    def told(self) -> list[tuple[bytes, bytes]]:
         """For an error after records have been taken."""
         return [(TAKEN, b"%d" % self.taken)] if self.taken else []
 
-    def release(self, status: int, headers: list[tuple[bytes, bytes]]) -> Release:
+    def release(self) -> Release:
         """The whole answer."""
-        before = b'{"took":%d,"errors":%s,"items":[' % (self.took, b"true" if self.errors else b"false")
-        after = b"]}"
-        length = len(before) + self.spool.tell() + len(after)
-        return Release(status, headers, length, _pieces(before, self.spool, after))
+        return self.merged.release(self.status, self.headers)
 
-
-def _pieces(before: bytes, spool: IO[bytes], after: bytes) -> Generator[bytes, None, None]:
-    with spool:  # also closed when the client leaves before the end
-        yield before
-        spool.seek(0)
-        while data := spool.read(SLICE):
-            yield data
-        yield after
+    def close(self) -> None:
+        self.part.close()
+        self.merged.close()
+        self.backlog.clear()

@@ -7,19 +7,19 @@ Refusal for what is not understood; nothing has been sent by then.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.api.routes import Route
 from esproxy.api.tables import Endpoint
-from esproxy.api.target import build
+from esproxy.api.target import build, parse
 from esproxy.cluster import Cluster
 from esproxy.errors import Refusal, unknown_parameters, unsupported_media
 from esproxy.exchange import Head, Headers
 from esproxy.languages import LanguageError, lucene
 from esproxy.tenancy.cursors import Sealer
-from esproxy.tenancy.identify import PatternIdentity
+from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity
 from esproxy.tenancy.metafields import MetaFields, Restores
 from esproxy.tenancy.tenant import Tenant, Tenants
 
@@ -35,6 +35,15 @@ NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsea
 MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 CAT_DRAWING = ("format", "v")
+
+
+class GatewayLike(Protocol):
+    """What all requests share that a plan needs."""
+
+    header: HeaderIdentity | None
+    pattern: PatternIdentity | None
+    tenants: Tenants
+    sealer: Sealer
 
 
 @dataclass
@@ -168,6 +177,28 @@ class Plan:
             self.tenant = self.tenants.get(tenant)
         elif self.tenant.id != tenant:
             raise Refusal("the request names indices of more than one tenant")
+
+
+def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
+    """Everything that can be said from the head alone."""
+    tenant = None
+    if gateway.header is not None:
+        tenant = gateway.tenants.get(gateway.header.tenant(head))
+    target = parse(head.target)
+    engine = cluster.engine
+    uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
+    route, parts = engine.router.match(head.method, target, uri)
+    endpoint = engine.tables.endpoints[route.row.name]
+    return Plan(
+        head, cluster, route, endpoint, parts, target.query, target.raw_path,
+        tenant, gateway.pattern, gateway.tenants, gateway.sealer,
+    )  # fmt: skip
+
+
+def check_no_body(plan: Plan) -> None:
+    """There is a body where none is expected, which OpenSearch ignores."""
+    if plan.product:
+        raise Refusal(f"request [{plan.head.method} {plan.raw_path}] does not support having a body")
 
 
 # --- target ---------------------------------------------------------------------------------------

@@ -14,6 +14,10 @@ from typing import Any
 
 import orjson
 
+from esproxy.errors import json_headers
+from esproxy.exchange import Reply
+from esproxy.request import Plan
+
 QUEUES = ("number_of_pending_tasks", "number_of_in_flight_fetch", "task_max_waiting_in_queue_millis")
 
 
@@ -21,6 +25,12 @@ def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
     """22 characters of URL-safe base64, as cluster uuids have; the same for a tenant as long as the cluster lives."""
     digest = hashlib.blake2b(tenant.encode(), key=cluster_uuid.encode(), digest_size=16).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def static_info(plan: Plan) -> Reply:
+    """No index name tells a tenant in ``/``, so it says what it says to everybody."""
+    told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "")
+    return Reply(200, json_headers(plan.product), told)
 
 
 def info(answer: bytes, tenant: str) -> bytes:

@@ -18,9 +18,9 @@ What nodes do otherwise, measured on Elasticsearch 9.4 and OpenSearch 3.8, and w
   our own error are noted in ``broken``.
 
 **Records leave whole**: the output of every ``feed`` ends between two records, so a stream can be cut into several bulks
-there. What is held is less than one record, at most ``max_record`` bytes, with the edits noted in it so far. With ``flow`` a
-document that is not parsed leaves as it comes, so that a record of any size is held nowhere; ``between`` says whether the output
-so far ends between two records. A record that turns out to be too large has then left in part: the pass has failed, and its caller
+there. What is held is less than one record, at most ``max_record`` bytes, with the edits noted in it so far. With ``flow``
+a document that is not parsed leaves as it comes once more than so many bytes of its record are held, so that a record of any size
+is held nowhere; ``between`` says whether the output so far ends between two records. A record that turns out to be too large has then left in part: the pass has failed, and its caller
 throws away what did.
 
 **Who a record belongs to** may differ from record to record: ``target(index)`` is asked with the raw ``_index`` token (None
@@ -67,14 +67,14 @@ cdef int state_of(Table table, int number) except -1:
 
 cdef class BulkPass(Body):
     """``BulkPass(table, action_state, update_state, doc_state | None, bindings, resolver=None, *, max_depth=100,
-    max_record=…, target=None, flow=False)``. ``doc_state`` None: documents are copied unparsed."""
+    max_record=…, target=None, flow=0)``. ``doc_state`` None: documents are copied unparsed."""
 
     cdef int action_state
     cdef int update_state
     cdef int doc_state
     cdef int now_doc_state  # of the record under way
     cdef size_t max_record
-    cdef bint flow
+    cdef size_t flow
     cdef size_t left  # bytes of the record under way that have left
     cdef uint8_t verbs[4]  # by a key's place in the action state
     cdef int verb  # of the record under way; NO_VERB: an action line is next
@@ -89,7 +89,7 @@ cdef class BulkPass(Body):
     cdef list faults
 
     def __cinit__(self, Table table not None, int action_state, int update_state, doc_state, Bindings bindings not None,
-                  resolver=None, *, int max_depth=100, size_t max_record=100 << 20, target=None, bint flow=False):
+                  resolver=None, *, int max_depth=100, size_t max_record=100 << 20, target=None, size_t flow=0):
         self.take(table, bindings, resolver, action_state, max_depth)
         self.action_state = action_state
         self.update_state = state_of(table, update_state)
@@ -159,9 +159,10 @@ cdef class BulkPass(Body):
             whole = end
             n_edits, grown = w.n_edits, w.grow
         elif self.flow and p < end and self.now_doc_state < 0 and (self.verb == INDEX or self.verb == CREATE):
-            self.left += end - whole
-            whole = p = end
-            n_edits, grown = w.n_edits, w.grow
+            if self.left or <size_t>(end - whole) > self.flow:
+                self.left += end - whole
+                whole = p = end
+                n_edits, grown = w.n_edits, w.grow
         w.at = p
         self.line_at = p - whole
         self.scanned -= whole - w.base

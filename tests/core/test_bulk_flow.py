@@ -35,7 +35,7 @@ def fed(one: BulkPass, body: bytes, cut: int) -> list[bytes]:
 @given(body=bulks, cut=st.integers(1, 40))
 @settings(deadline=None)
 def test_flowing_bulk_gives_the_same_as_a_held_one(body, cut):
-    held, flowing = make(), make(flow=True)
+    held, flowing = make(), make(flow=1)
     whole = held.feed(body, True)
     parts = fed(flowing, body, cut)
     assert (flowing.status, flowing.offset, flowing.line) == (held.status, held.offset, held.line)
@@ -46,7 +46,7 @@ def test_flowing_bulk_gives_the_same_as_a_held_one(body, cut):
 
 
 def test_flowing_document_leaves_at_once():
-    one = make(flow=True)
+    one = make(flow=1)
     assert one.feed(INDEX[:10], False) == b"" and one.between
     first = one.feed(INDEX[10:] + b'{"a":"', False)
     assert first.endswith(b'{"a":"') and not one.between and one.records == 0
@@ -56,7 +56,7 @@ def test_flowing_document_leaves_at_once():
 
 @pytest.mark.parametrize("rest", [b'{"a":1', b"", b'{"a":1}\n'])
 def test_flowing_document_without_a_line_feed_at_the_end(rest):
-    one = make(flow=True)
+    one = make(flow=1)
     one.feed(INDEX + b'{"b":', False)
     one.feed(rest, True)
     assert one.status is (Status.OK if rest.endswith(b"\n") else Status.NO_NEWLINE)
@@ -64,17 +64,25 @@ def test_flowing_document_without_a_line_feed_at_the_end(rest):
 
 @pytest.mark.parametrize("cut", [1, 10, 64, 1000])
 def test_flowing_record_that_is_too_large_fails(cut):
-    one = make(flow=True, max_record=200)
+    one = make(flow=1, max_record=200)
     fed(one, INDEX + b'{"a":"' + b"x" * 100 + b'"}\n' + INDEX + b'{"a":"' + b"x" * 300 + b'"}\n', cut)
     assert one.status is Status.TOO_LARGE and one.records <= 1
 
 
 @pytest.mark.parametrize(("name", "doc"), [("shared", DOC), ("copy", 0)])
 def test_parsed_documents_do_not_flow(name, doc):
-    one = make(name, doc, flow=True)
+    one = make(name, doc, flow=1)
     assert one.feed(b'{"index":{"_index":"logs","_id":"1"}}\n{"a":', False) == b"" and one.between
 
 
+def test_small_records_leave_whole_all_the_same():
+    one = make(flow=1000)
+    assert one.feed(INDEX + b'{"a":"', False) == b"" and one.between
+    assert one.feed(b"x" * 900, False) == b"" and one.between
+    assert len(one.feed(b"x" * 900, False)) > 1800 and not one.between
+    assert one.feed(b'"}\n' + INDEX + b'{"a":"' + b"x" * 500, False) == b'"}\n' and one.between
+
+
 def test_update_bodies_do_not_flow():
-    one = make(flow=True)
+    one = make(flow=1)
     assert one.feed(b'{"update":{"_index":"logs","_id":"1"}}\n{"doc":{"a":', False) == b"" and one.between
