@@ -238,7 +238,11 @@ class ClientRequest(Driver):
     def send(self, data: bytes, last: bool) -> None:
         if self.method == "HEAD":
             return
-        if self.chunked:
+        if self.chunked and len(data) > JOIN:  # not copied into one piece
+            self.client.write(b"%x\r\n" % len(data))
+            self.client.write(data)
+            data = b"\r\n" + chunk(b"", last)
+        elif self.chunked:
             data = chunk(data, last)
         if data:
             self.client.write(data)

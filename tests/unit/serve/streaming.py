@@ -17,7 +17,7 @@ from esproxy.upstream.spec import ClusterSpec
 from tests.stub import Peer, Stub
 from tests.unit.gateway.whole import gateway
 from tests.unit.pools.pool_gate import Gate, gate
-from tests.unit.serve.http import Client, Got, served
+from tests.unit.serve.http import SHELLS, Client, Got, served
 
 WINDOW = 64 << 10
 LAYOUTS = ("dedicated", "shared")
@@ -74,7 +74,7 @@ def request(method: str, path: str, body: bytes = b"", *headers: bytes) -> bytes
 
 
 @asynccontextmanager
-async def world(layout: str, *, transport: str = "engine", **limits: Any) -> AsyncIterator[World]:
+async def world(layout: str, *, shell: str = "protocol", transport: str = "engine", **limits: Any) -> AsyncIterator[World]:
     limits = {"window": WINDOW, **limits}
     async with Stub() as stub:
         pools = gate(limits=limits) if layout == "shared" else None
@@ -84,7 +84,7 @@ async def world(layout: str, *, transport: str = "engine", **limits: Any) -> Asy
         proxy = Proxy(gateway_, engine)
         app = DataApp(proxy)
         app.limits = gateway_.settings.limits
-        async with served(app) as port:
+        async with served(app, SHELLS[shell]) as port:
             yield World(layout, stub, proxy, port, pools)
         await proxy.aclose()
 

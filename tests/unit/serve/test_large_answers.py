@@ -29,10 +29,10 @@ def layout(request):
     return request.param
 
 
-@pytest.mark.parametrize("transport", ["engine", "httpx"])
+@pytest.mark.parametrize(("transport", "shell"), [("engine", "protocol"), ("engine", "asgi"), ("httpx", "protocol")])
 @pytest.mark.parametrize("accept", [[], [b"accept-encoding: gzip"]], ids=["plain", "gzip"])
-async def test_large_search_answer_streams_restored(layout, transport, accept):
-    async with world(layout, transport=transport) as w:
+async def test_large_search_answer_streams_restored(layout, transport, shell, accept):
+    async with world(layout, transport=transport, shell=shell) as w:
         body = w.search_answer(MANY)
         w.on_search(in_chunks(body))
         got = await w.ask("POST", SEARCH, b'{"query":{"match_all":{}}}', *accept)
@@ -113,10 +113,16 @@ CASES = [(layout, how) for layout, hows in FAULTS.items() for how in hows]
 
 
 @pytest.mark.parametrize(("layout", "how"), CASES, ids=[f"{layout}-{how}" for layout, how in CASES])
-@pytest.mark.parametrize(("at", "accept"), [(0, []), (100, []), (700, []), (MANY - 1, []), (700, [b"accept-encoding: gzip"])])
-async def test_corrupted_answer_is_never_whole(layout, how, at, accept, caplog):
+@pytest.mark.parametrize(
+    ("at", "shell", "accept"),
+    [
+        (0, "protocol", []), (100, "asgi", []), (700, "protocol", []), (700, "asgi", []), (MANY - 1, "protocol", []),
+        (700, "protocol", [b"accept-encoding: gzip"]), (700, "asgi", [b"accept-encoding: gzip"]),
+    ],
+)  # fmt: skip
+async def test_corrupted_answer_is_never_whole(layout, how, at, shell, accept, caplog):
     caplog.set_level(logging.ERROR)
-    async with world(layout) as w:
+    async with world(layout, shell=shell) as w:
         body, ends = corrupted(w, how, at)
         w.on_search(in_chunks(body, end=ends))
         got = await w.ask("POST", SEARCH, b"{}", *accept)
@@ -180,8 +186,9 @@ async def test_rule_a_after_bytes_have_left(end):
 # --- back-pressure
 
 
-async def test_slow_reader_stops_the_reading_from_the_node(layout):
-    async with world(layout) as w:
+@pytest.mark.parametrize("shell", ["protocol", "asgi"])
+async def test_slow_reader_stops_the_reading_from_the_node(layout, shell):
+    async with world(layout, shell=shell) as w:
         body, written = w.search_answer(20), 0
 
         async def script(peer):

@@ -73,9 +73,10 @@ def bulk(count: int, pad: int = 60, first: int = 0, field: bytes = b"w") -> byte
     return b"".join(line % (i, field, b"x" * pad) for i in range(first, first + count))
 
 
+@pytest.mark.parametrize("shell", ["protocol", "asgi"])
 @pytest.mark.parametrize("coded", [False, True], ids=["plain", "gzip"])
-async def test_large_bulk_is_several_and_its_answer_one(layout, coded):
-    async with world(layout) as w:
+async def test_large_bulk_is_several_and_its_answer_one(layout, shell, coded):
+    async with world(layout, shell=shell) as w:
         node, body = Node(w), bulk(2000)
         sent = gzip.compress(body) if coded else body
         headers = [NDJSON, *([b"content-encoding: gzip", b"accept-encoding: gzip"] if coded else [])]
@@ -92,9 +93,8 @@ async def test_large_bulk_in_chunked_coding_with_odd_cuts(layout):
     async with world(layout) as w:
         node, body = Node(w), bulk(1500)
         client = await Client.connect(w.port)
-        await client.send(
-            b"POST /books/_bulk HTTP/1.1\r\nhost: a\r\nx-tenant: acme\r\n" + NDJSON + b"\r\ntransfer-encoding: chunked\r\n\r\n"
-        )
+        head = request("POST", "/books/_bulk", b"", NDJSON)
+        await client.send(head.replace(b"content-length: 0", b"transfer-encoding: chunked"))
         for at in range(0, len(body), 777):
             piece = body[at : at + 777]
             await client.send(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -122,9 +122,10 @@ async def test_record_above_the_limit_is_a_413(layout):
         assert 0 < taken < 700 and int(got.headers[b"x-esproxy-records-taken"]) == taken
 
 
-@pytest.mark.parametrize(
-    "broken", [b'{"index":{"nope":1}}\n{}\n', b'{"index":\n{}\n', b'{"update":{"_index":"books","_id":"1"}}\n{"nope":1}\n']
-)
+BROKEN = [b'{"index":{"nope":1}}\n{}\n', b'{"index":\n{}\n', b'{"update":{"_index":"books","_id":"1"}}\n{"nope":1}\n']
+
+
+@pytest.mark.parametrize("broken", BROKEN)
 async def test_broken_line_beyond_the_window_tells_how_many_were_taken(layout, broken):
     async with world(layout) as w:
         node = Node(w)
@@ -167,8 +168,9 @@ async def test_large_bulk_answer_is_filtered_part_by_part(layout):
         assert layout == "dedicated" or tree["items"][0] == {"index": {"_id": "0"}}  # else it is the node that filters
 
 
-async def test_slow_node_stops_the_reading_from_the_client(layout):
-    async with world(layout) as w:
+@pytest.mark.parametrize("shell", ["protocol", "asgi"])
+async def test_slow_node_stops_the_reading_from_the_client(layout, shell):
+    async with world(layout, shell=shell) as w:
         go = asyncio.Event()
         node = Node(w)
 
@@ -179,7 +181,7 @@ async def test_slow_node_stops_the_reading_from_the_client(layout):
         for path in ("/_bulk", f"/{w.index}/_bulk"):
             w.stub.on(path, slow)
         body, sent = bulk(60_000, pad=600), 0
-        reader, writer = await asyncio.open_connection("127.0.0.1", w.port)
+        _, writer = await asyncio.open_connection("127.0.0.1", w.port)
         writer.transport.set_write_buffer_limits(1 << 16)
         writer.write(request("POST", "/_bulk", b"", NDJSON).replace(b"content-length: 0", b"content-length: %d" % len(body)))
 
@@ -300,9 +302,8 @@ async def test_large_index_body_is_looked_at():
     """The types of fields are looked at as a tree, however large the body is."""
     async with world("dedicated") as w:
         fields = {f"field{i}": {"type": "keyword", "meta": {"a": "x" * 40}} for i in range(2000)}
-        w.stub.default = answer(
-            200, b'{"acknowledged":true,"shards_acknowledged":true,"index":"acme.books"}', ("content-type", "application/json")
-        )
+        made = b'{"acknowledged":true,"shards_acknowledged":true,"index":"acme.books"}'
+        w.stub.default = answer(200, made, ("content-type", "application/json"))
         good = await w.ask("PUT", "/books", orjson.dumps({"mappings": {"properties": fields}}))
         assert good.status == 200, good
         fields["last"] = {"type": "percolator"}
@@ -313,11 +314,8 @@ async def test_large_index_body_is_looked_at():
 async def test_upload_that_ends_early_sends_nothing(layout):
     async with world(layout) as w:
         client = await Client.connect(w.port)
-        await client.send(
-            request("PUT", "/books/_doc/1").replace(
-                b"content-length: 0", b"content-length: 900000\r\ncontent-type: application/json"
-            )
-        )
+        head = request("PUT", "/books/_doc/1", b"", b"content-type: application/json")
+        await client.send(head.replace(b"content-length: 0", b"content-length: 900000"))
         await client.send(b'{"w":"' + b"x" * 300_000)
         await asyncio.sleep(0.1)
         await client.close()
