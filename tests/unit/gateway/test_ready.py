@@ -47,7 +47,7 @@ def test_request_that_comes_again_is_sent_as_if_it_were_the_first(engine, method
     gate = gateway(engine)
     first = ask(gate, method, target, body, headers).send
     assert len(kept(gate)) == 1
-    monkeypatch.setattr("esproxy.gateway.parse", None)  # not called for what is known
+    monkeypatch.setattr("esproxy.request.parse", None)  # not called for what is known
     assert ask(gate, method, target, body, headers).send == first
     assert ask(gate, method, target, body, headers).send == first
 
@@ -139,6 +139,6 @@ def test_no_more_than_two_generations_are_kept_and_what_is_in_use_stays(monkeypa
         ask(gate, "GET", "/used/_search")
         heads = gate.clusters["main"].ready
         assert len(heads.young) <= 10 and len(heads.old) <= 10
-    monkeypatch.setattr("esproxy.gateway.parse", None)
+    monkeypatch.setattr("esproxy.request.parse", None)
     assert ask(gate, "GET", "/used/_search").target == "/acme.used/_search"
     assert KEPT >= 1000
