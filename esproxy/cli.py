@@ -3,9 +3,11 @@
     esproxy serve --config esproxy.toml --workers 2
     esproxy serve --upstream http://127.0.0.1:9200 --tenants acme,zenith
     esproxy check esproxy.toml
+    esproxy sharing --config esproxy.toml
     esproxy demo --once
 
-Exit statuses: 0 all is well; 1 the configuration has problems; 2 the command was not understood; 3 the proxy could not start.
+Exit statuses: 0 all is well; 1 the configuration has problems; 2 the command was not understood; 3 the proxy could
+not start, or the cluster could not be asked.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from esproxy import __version__
 from esproxy.config import CONFIG_VARIABLE, ConfigError, Settings, effective, load, warnings
 
 PROBLEMS = 1
+FAILED = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +49,10 @@ def parser(wants_demo: bool = False) -> argparse.ArgumentParser:
     check.add_argument(
         "--effective", action="store_true", help="print what is in force: defaults, file, environment; secrets masked"
     )
+
+    shared = commands.add_parser("sharing", help="report how many indices share physical ones, and why the others do not")
+    shared.set_defaults(run=run_sharing)
+    shared.add_argument("--config", metavar="FILE", help=f"the configuration (default: what {CONFIG_VARIABLE} names)")
 
     demo = commands.add_parser("demo", help="set up a node, the proxy and tenants, and show what each sees")
     if wants_demo:
@@ -126,6 +133,22 @@ def run_serve(args: argparse.Namespace) -> int:
         return await Supervisor(settings, lambda: read(args.config, args)).run()
 
     return asyncio.run(run())
+
+
+def run_sharing(args: argparse.Namespace) -> int:
+    from esproxy.catalogue.sharing import lines
+    from esproxy.errors import EsproxyError
+    from esproxy.serve.sharing import read_sharing
+
+    try:
+        found = read_sharing(read(args.config))
+    except ConfigError as error:
+        return say_problems(error)
+    except EsproxyError as error:
+        print(f"esproxy: the cluster could not be asked: {error.reason}", file=sys.stderr)
+        return FAILED
+    print("\n".join(lines(found)))
+    return 0
 
 
 def say_problems(error: ConfigError) -> int:

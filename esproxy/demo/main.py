@@ -20,9 +20,11 @@ from pathlib import Path
 
 import httpx
 
-from esproxy.config import LAYOUTS_AVAILABLE
+from esproxy.catalogue.sharing import lines
+from esproxy.config import LAYOUTS_AVAILABLE, load
 from esproxy.demo.tour import TOUR, differences, play
 from esproxy.embedded import EmbeddedCluster, EmbeddedError, ProgressPrinter, default_engine, free_ports, missing_tools
+from esproxy.serve.sharing import read_sharing
 
 WORDS = {"acme": "rocket", "zenith": "summit"}
 HEADER = "x-tenant"
@@ -124,6 +126,7 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
                 _show(client, layout, tenant, index)
         stored = bare.get(f"/_cat/indices/*{index}*?v&h=index,docs.count&s=index&expand_wildcards=all").text
         print(f"What is stored, seen on the node:\n{_indent(stored)}")
+        print(f"How much is shared:\n{_indent(_sharing(upstream))}")
         for layout, tenant, word in _tenants():
             try:
                 direct = play(bare, index, word)
@@ -134,6 +137,11 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             for _, tenant, _ in _tenants():
                 httpx.delete(f"{proxy}/{index}", headers={HEADER: tenant}, timeout=60)
     return same
+
+
+def _sharing(upstream: str) -> str:
+    tenants = [tenant for _, tenant, _ in _tenants()]
+    return "\n".join(lines(read_sharing(load(None, {"tenants": {"ids": tenants}}, upstream=[upstream]))))
 
 
 def _show(client: httpx.Client, layout: str, tenant: str, index: str) -> None:

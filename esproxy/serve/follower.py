@@ -20,10 +20,9 @@ from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.names import CATALOGUE, MEMBERS
 from esproxy.catalogue.store import Steps, Store
 from esproxy.errors import EsproxyError
-from esproxy.exchange import GO, Need, Outcome, Procedure
 from esproxy.procedures.follow import leave, poll
 from esproxy.procedures.tend import busy, tend, upkeep
-from esproxy.serve.procedures import Procedures
+from esproxy.serve.procedures import Procedures, carry_out
 
 if TYPE_CHECKING:
     from esproxy.serve.driver import Proxy
@@ -41,21 +40,6 @@ def clock() -> float:
 
 def new_catalogue(cluster: str) -> Catalogue:
     return Catalogue(Store(cluster, CATALOGUE, MEMBERS), Cache(clock), clock, lambda: int(time.time()), lambda: uuid.uuid4().hex)
-
-
-class Done:
-    """Waits for one run, as a coroutine."""
-
-    def __init__(self) -> None:
-        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def resumed(self, outcome: Outcome | BaseException) -> None:
-        if self.future.done():
-            return
-        if isinstance(outcome, BaseException):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(None)
 
 
 class Follower:
@@ -114,7 +98,7 @@ class Follower:
     async def tried(self, otherwise: str, steps: Steps[None]) -> bool:
         """Run these steps. A failure is logged, and the task that wanted them goes on: it will want them again."""
         try:
-            await self.carry_out(steps)
+            await carry_out(self.procedures, steps)
         except EsproxyError as error:
             logger.warning("%s: %s", otherwise, error)
         except Exception:
@@ -123,17 +107,6 @@ class Follower:
             return True
         return False
 
-    async def carry_out(self, steps: Steps[None]) -> None:
-        """Run these steps as a procedure of this worker."""
-        done = Done()
-        run = self.procedures.find(Need(_ended(steps)))
-        run.join(done)
-        try:
-            await done.future
-        except asyncio.CancelledError:
-            run.leave(done)
-            raise
-
     async def stop(self) -> None:
         """Stop following, and say so."""
         tasks = [*self.tasks, *self.jobs.values(), *([self.keeping] if self.keeping is not None else [])]
@@ -141,14 +114,9 @@ class Follower:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         try:
-            await asyncio.wait_for(self.carry_out(leave(self.catalogue)), LEAVING)
+            await asyncio.wait_for(carry_out(self.procedures, leave(self.catalogue)), LEAVING)
         except (EsproxyError, TimeoutError) as error:  # a Conflict among them: a renewal was under way
             logger.warning("others will only notice after a while that this worker has left: %r", error)
-
-
-def _ended(steps: Steps[None]) -> Procedure:
-    yield from steps
-    return GO
 
 
 def follow(proxy: Proxy) -> Follower | None:

@@ -16,13 +16,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Hashable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, UpstreamFailed
-from esproxy.exchange import Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Wait
+from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Wait
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
 
 logger = logging.getLogger("esproxy.serve")
+T = TypeVar("T")
 
 
 class Waiter(Sink, Protocol):
@@ -178,6 +180,40 @@ class Run:
         self.drop_rest()
         for waiter in waiters:
             waiter.resumed(outcome)
+
+
+async def carry_out(procedures: Procedures, steps: Steps[T]) -> T:
+    """Run these steps, which are no exchange's, and return their value. Cancelling it ends them."""
+    done = _Done()
+    values: list[T] = []
+
+    def procedure() -> Procedure:
+        values.append((yield from steps))
+        return GO
+
+    run = procedures.find(Need(procedure()))
+    run.join(done)
+    try:
+        await done.future
+    except asyncio.CancelledError:
+        run.leave(done)
+        raise
+    return values[0]
+
+
+class _Done:
+    """Waits for one run, as a coroutine."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def resumed(self, outcome: Outcome | BaseException, flight: Flight | None = None) -> None:
+        if self.future.done():
+            return
+        if isinstance(outcome, BaseException):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(None)
 
 
 class Collector:

@@ -17,6 +17,18 @@ from tests.integration.proxy import all_scenarios, cluster, direct_runs, proxies
 from tests.oracle.placements import DEFAULT
 
 _HERE = Path(__file__).parent
+SHARING = pytest.StashKey[list[str]]()  # lines about how much is shared, for the end of the session
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SHARING] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.stash[SHARING]:
+        terminalreporter.section("sharing")
+        for line in config.stash[SHARING]:
+            terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one engine together
