@@ -15,6 +15,8 @@ itself for alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import fields, replace
 from typing import TypeVar
 
 from esproxy.catalogue import codec, names
@@ -33,13 +35,38 @@ class NoChange(Exception):
 
 
 def change(
-    cat: Catalogue, kind: type[D], id: str, edit: Callable[[D], None], empty: Callable[[], D] | None = None
+    cat: Catalogue,
+    kind: type[D],
+    id: str,
+    edit: Callable[[D], None],
+    empty: Callable[[], D] | None = None,
+    known: Stored[D] | None = None,
 ) -> Steps[Stored[D] | None]:
     """The document after ``edit``, which changes it in place, or raises before it changes anything; ``empty`` makes what a
-    missing one starts from. None when it is missing and may not be made, or was not."""
+    missing one starts from. None when it is missing and may not be made, or was not. ``known`` is a version read just now, and
+    saves reading it again: when it is not the newest any more, the compare-and-set says so.
+
+    In one worker the changes of a document take turns: that saves the attempts that they would cost one another."""
+    if id in cat.changing:
+        known = None  # it will not be the newest
+    while id in cat.changing:
+        yield Wait(cat.times.turn)
+    cat.changing.add(id)
+    try:
+        return (yield from _change(cat, kind, id, edit, empty, known))
+    finally:
+        cat.changing.discard(id)
+
+
+def _change(
+    cat: Catalogue, kind: type[D], id: str, edit: Callable[[D], None], empty: Callable[[], D] | None, known: Stored[D] | None
+) -> Steps[Stored[D] | None]:
     mark, uuid = cat.cache.mark, cat.new_id()
-    for _ in range(ATTEMPTS):
-        old = yield from cat.store.get(kind, id)
+    for attempt in range(ATTEMPTS):
+        if attempt == 0 and known is not None:
+            old: Stored[D] | None = Stored(known.id, known.seq_no, known.term, own(known.doc))
+        else:
+            old = yield from cat.store.get(kind, id)
         if old is not None and uuid in old.doc.changes:
             return keep(cat, old, mark)  # an earlier attempt of ours whose answer was lost
         if old is not None:
@@ -51,6 +78,8 @@ def change(
         try:
             edit(doc)
         except NoChange:
+            if attempt == 0 and known is not None:
+                continue
             return None if old is None else keep(cat, old, mark)
         doc.changes[:] = [*doc.changes, uuid][-codec.REMEMBERED :]
         try:
@@ -64,9 +93,18 @@ def change(
     raise Failed("the catalogue changes too fast")
 
 
-def change_directory(cat: Catalogue, tenant: str, edit: Callable[[Directory], None]) -> Steps[Stored[Directory] | None]:
+def own(doc: D) -> D:
+    """A copy to edit: what is in a document is frozen, but for its lists and dicts."""
+    parts = {f.name: getattr(doc, f.name) for f in fields(doc)}
+    return replace(doc, **{name: copy(part) for name, part in parts.items() if isinstance(part, (list, dict))})
+
+
+def change_directory(
+    cat: Catalogue, tenant: str, edit: Callable[[Directory], None], known: Stored[Directory] | None = None
+) -> Steps[Stored[Directory] | None]:
     """As change; a tenant without a directory starts with an empty one, whose numbers begin at the time of day."""
-    return (yield from change(cat, Directory, names.directory_id(tenant), edit, lambda: Directory(tenant, cat.epoch_seconds())))
+    id = names.directory_id(tenant)
+    return (yield from change(cat, Directory, id, edit, lambda: Directory(tenant, cat.epoch_seconds()), known))
 
 
 def followed(cat: Catalogue, seq_no: int) -> Steps[None]:

@@ -21,6 +21,7 @@ class Times:
     lease: float = 5.0
     poll: float = 1.0
     look: float = 0.2  # between two looks at what another is doing
+    turn: float = 0.02  # between two looks at what this worker itself is doing
     grace: float = 10.0  # between the two passes of a sweep
     upkeep: float = 300.0  # between two looks at all pools, and two audits
     drift: float = 1.05  # how much longer a lease is waited for than held
@@ -48,6 +49,8 @@ class Catalogue:
     members: Members = field(init=False)
     uuid: str = field(init=False)  # of this member; a new one for each time it joins
     first_seen: dict[Hashable, float] = field(default_factory=dict)
+    changing: set[str] = field(default_factory=set)  # documents that this worker is changing just now
+    making: set[str] = field(default_factory=set)  # physical indices that a creation of this worker makes just now
 
     def __post_init__(self) -> None:
         self.members = Members(self.times.lease)

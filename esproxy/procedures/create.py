@@ -1,11 +1,14 @@
 """Create a logical index in a pool.
 
-    GET directory · PUT index document · CAS creating · GET and CAS pool · PUT claims · PUT physical index and object · CAS open ·
+    GET directory · CAS creating · PUT index document · GET or CAS pool · (HEAD, claims, PUT physical index, object) · CAS open ·
     acknowledge
 
-The index document comes first, so that whoever finds the intention can finish it. The pool is read after the intention: whoever
-drops a pool seals it first and then looks for intentions, so one of the two sees the other. The first write to an unknown
-index runs the same as first_write, a Need with the key ``("create", tenant, name)``, and is content when others were faster.
+The intention takes the number; whoever finds it can finish it once the index document is there, and withdraws it before. The
+pool is read after the intention: whoever drops a pool seals it first and then looks for intentions, so one of the two sees
+the other. The first write to an unknown index runs the same as first_write, a Need with the key ``("create", tenant, name)``,
+and is content when others were faster.
+
+In one worker only one creation makes a physical index, while others wait for it.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
 from esproxy.catalogue.fields import first_claims, first_fields
 from esproxy.catalogue.objects import object_mapping
-from esproxy.catalogue.store import Conflict, Steps
+from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import GO, Go, Wait
 from esproxy.procedures.drop_pool import seal
 
-ATTEMPTS = 50
+ATTEMPTS = 80  # longer, with the waits between them, than it takes to call an intention abandoned
 GENERATIONS = 3  # that turn out to be full when an object is put into them
 
 
@@ -48,10 +51,10 @@ def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: b
             if explicit:
                 raise _exists(name)
             return entry
-        number = yield from _intend(cat, tenant, name, plan, directory.next)
-        if number is None:
+        if name in directory.aliases:  # one that is being made
+            yield Wait(cat.times.look)
             continue
-        opened = yield from finish_creating(cat, tenant, name, number)
+        opened = yield from _make(cat, tenant, name, plan, stored)
         if opened is not None:
             yield from present(cat)
             return opened
@@ -65,13 +68,48 @@ def first_write(cat: Catalogue, tenant: str, name: str, plan: pools.Plan) -> Ste
 
 
 def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[Entry | None]:
-    """From the intention to the open entry; also for an intention that somebody else left. None: it was withdrawn, or is gone."""
+    """From the intention to the open entry, for one that somebody else left. None: it was withdrawn, or is gone."""
     meta = yield from cat.store.get(Index, names.index_id(tenant, number))
     if meta is None:
         yield from _withdraw(cat, tenant, name, number)
         return None
+    return (yield from _open(cat, meta.doc, None))
+
+
+def _make(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Stored[Directory] | None) -> Steps[Entry | None]:
+    """From nothing to the open entry. None: somebody was faster, or took it back."""
+    mine: Entry | None = None
+
+    def intend(directory: Directory) -> None:
+        nonlocal mine
+        if name in directory.indices or name in directory.aliases:
+            raise NoChange
+        family = pools.family(plan, tenant, name, directory.next)
+        mine = Entry(directory.next, plan.layout, family, by=cat.uuid, hidden=plan.hidden)
+        directory.next += 1
+        directory.indices[name] = mine
+
+    stored = yield from change_directory(cat, tenant, intend, known)
+    if mine is None or stored is None or stored.doc.indices.get(name) != mine:
+        return None
+    fields = first_fields(plan.mapping.get("properties", {})) if plan.layout == "shared" else {}
+    reason = pools.reason_for_one(plan)
+    created = cat.epoch_seconds() * 1000
+    doc = Index(tenant, name, mine.n, plan.layout, mine.family, plan.mapping, plan.settings, created, reason, fields)
     try:
-        physical = yield from _ensure_pool(cat, meta.doc)
+        yield from cat.store.create(names.index_id(tenant, mine.n), doc)
+    except Conflict:
+        found = yield from cat.store.get(Index, names.index_id(tenant, mine.n))
+        if found is None or found.doc != doc:  # not our own attempt whose answer was lost
+            yield from _withdraw(cat, tenant, name, mine.n)
+            return None
+    return (yield from _open(cat, doc, stored))
+
+
+def _open(cat: Catalogue, meta: Index, known: Stored[Directory] | None) -> Steps[Entry | None]:
+    tenant, name, number = meta.tenant, meta.name, meta.n
+    try:
+        physical = yield from _ensure_pool(cat, meta)
     except Refusal:
         yield from _withdraw(cat, tenant, name, number)
         raise
@@ -82,39 +120,11 @@ def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Step
             raise NoChange
         directory.indices[name] = replace(entry, physical=physical, state=OPEN, by=None)
 
-    stored = yield from change_directory(cat, tenant, opening)
+    stored = yield from change_directory(cat, tenant, opening, known)
     entry = stored.doc.indices.get(name) if stored is not None else None
-    return entry if entry is not None and entry.n == number else None
-
-
-def _intend(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, first: int) -> Steps[int | None]:
-    """Write the index document under the next free number, and the intention. None: somebody was faster."""
-    number = first
-    while True:
-        family = pools.family(plan, tenant, name, number)
-        fields = first_fields(plan.mapping.get("properties", {})) if plan.layout == "shared" else {}
-        reason = pools.reason_for_one(plan)
-        created = cat.epoch_seconds() * 1000
-        doc = Index(tenant, name, number, plan.layout, family, plan.mapping, plan.settings, created, reason, fields)
-        try:
-            meta = yield from cat.store.create(names.index_id(tenant, number), doc)
-            break
-        except Conflict:
-            number += 1  # somebody else's creation under way, or what one left: numbers are plenty
-    mine = Entry(number, plan.layout, family, by=cat.uuid, hidden=plan.hidden)
-
-    def intend(directory: Directory) -> None:
-        taken = name in directory.indices or name in directory.aliases
-        if taken or directory.next > number:
-            raise NoChange
-        directory.next = number + 1
-        directory.indices[name] = mine
-
-    stored = yield from change_directory(cat, tenant, intend)
-    if stored is not None and stored.doc.indices.get(name) == mine:
-        return number
-    if stored is None or not stored.doc.knows(number):
-        yield from cat.store.remove(meta)
+    if entry is not None and entry.n == number:
+        return entry
+    yield from _withdraw(cat, tenant, name, number)  # others have taken it back, and may not have seen its document
     return None
 
 
@@ -147,20 +157,33 @@ def _generation(cat: Catalogue, meta: Index) -> Steps[str]:
     def begin() -> Pool:
         return pools.new_pool(plan, meta.family, cat.epoch_seconds())
 
-    stored = yield from change(cat, Pool, names.pool_id(meta.family), choose, begin)
+    stored = yield from cat.store.get(Pool, names.pool_id(meta.family))
+    if stored is None or stored.doc.newest_open() is None:
+        stored = yield from change(cat, Pool, names.pool_id(meta.family), choose, begin)
     generation = stored.doc.newest_open() if stored is not None else None
     if stored is None or generation is None:
         raise Failed("a pool has no open generation")
     physical = generation.physical
-    if not (yield from cat.store.exists(physical)):
-        if meta.layout == "shared":
-            explicit = first_claims(stored.doc.mapping.get("properties", {}))
-            try:
-                yield from cat.store.create(names.claims_id(physical), Claims(physical, explicit))
-            except Conflict:
-                pass  # made by whoever makes the same pool with us
-        yield from cat.store.create_index(physical, pools.body(stored.doc, meta.layout, cat.caps))
+    while physical in cat.making:
+        yield Wait(cat.times.turn)
+    cat.making.add(physical)
+    try:
+        yield from _make_physical(cat, meta.layout, stored.doc, physical)
+    finally:
+        cat.making.discard(physical)
     return physical
+
+
+def _make_physical(cat: Catalogue, layout: str, pool: Pool, physical: str) -> Steps[None]:
+    if (yield from cat.store.exists(physical)):
+        return
+    if layout == "shared":
+        explicit = first_claims(pool.mapping.get("properties", {}))
+        try:
+            yield from cat.store.create(names.claims_id(physical), Claims(physical, explicit))
+        except Conflict:
+            pass  # made by whoever makes the same pool with us
+    yield from cat.store.create_index(physical, pools.body(pool, layout, cat.caps))
 
 
 def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None]:

@@ -20,6 +20,7 @@ from esproxy.procedures.finish import finish
 from esproxy.procedures.sweep import sweep
 
 logger = logging.getLogger("esproxy.catalogue")
+NAMED = 20  # in one line of the log
 
 
 def busy(cat: Catalogue) -> Steps[list[Directory]]:
@@ -48,8 +49,10 @@ def upkeep(cat: Catalogue) -> Steps[None]:
         logger.warning("[%s] held late documents of [%s], which is gone; they are removed", physical, scope)
     for physical, scope in found.strange:
         logger.error("[%s] holds documents of [%s], whose number was never given out; they are left alone", physical, scope)
-    for physical in found.foreign:
-        logger.error("[%s] looks like a pool, but this catalogue never made it; it is left alone", physical)
+    if found.foreign:
+        some = ", ".join(found.foreign[:NAMED])
+        what = "%d indices look like pools, but this catalogue never made them; they are left alone: %s"
+        logger.error(what, len(found.foreign), some)
 
 
 def tend_pools(cat: Catalogue) -> Steps[list[str]]:

@@ -35,12 +35,12 @@ def _realtime_patterns() -> list[Patch]:
 def _numbers() -> list[Patch]:
     real = create.change_directory
 
-    def reusing(cat: Any, tenant: str, edit: Any) -> Any:
+    def reusing(cat: Any, tenant: str, edit: Any, known: Any = None) -> Any:
         def edit_and_rewind(directory: Any) -> None:
             edit(directory)
             directory.next = 1_000_000
 
-        return real(cat, tenant, edit_and_rewind)
+        return real(cat, tenant, edit_and_rewind, known)
 
     return [(create, "change_directory", reusing)]
 
