@@ -167,7 +167,7 @@ def _compare_and_set() -> list[Patch]:
 def _claims() -> list[Patch]:
     """Fields are put as they come: no claim decides who has a name."""
     real = fields.place
-    return [(fields, "place", lambda wanted, known, claims: real(wanted, known, {}))]
+    return [(fields, "place", lambda wanted, known, claims, *rest, **more: real(wanted, known, {}, *rest, **more))]
 
 
 OFF: dict[str, Callable[[], list[Patch]]] = {
