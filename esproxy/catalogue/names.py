@@ -70,6 +70,10 @@ def family_of_one(tenant: str, number: int) -> str:
     return f"one~{tenant}-{number}"
 
 
+def is_of_one(family: str) -> bool:
+    return family.startswith("one~")
+
+
 def physical(family: str, generation: int) -> str:
     return f"{family}-{generation}"
 

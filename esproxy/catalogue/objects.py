@@ -2,7 +2,7 @@
 
 The object ``n17`` has the index's properties and what an object can have of its root: ``dynamic``, ``enabled``, ``subobjects``.
 Definitions that speak of other fields (``copy_to``, an alias's ``path``, scripts) speak of them by their physical paths.
-Other root parameters are those of the whole physical index, which is a pool of one then; where they name fields, likewise.
+Other root parameters are those of the whole physical index, which is a pool of one then, without an object.
 """
 
 from __future__ import annotations
@@ -15,28 +15,26 @@ from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, painless
 
 OBJECTS = ("enabled", "subobjects")  # root parameters that an object has as well
-PATTERNS = ("path_match", "path_unmatch")
 Rename = Callable[[str], str]
 
 
-def object_mapping(mapping: dict[str, Any], number: int) -> dict[str, Any]:
-    """The properties that a pool gets with a new entry: its object, whose ``dynamic`` is the index's own. Raises Refusal."""
-    name = names.object_name(number)
-    definition: dict[str, Any] = {"type": "object", "dynamic": mapping.get("dynamic", True)}
+def object_mapping(mapping: dict[str, Any], number: int, *, new: bool = True) -> dict[str, Any]:
+    """The properties that a pool gets with a new entry: its object, whose ``dynamic`` is the index's own. ``new`` False: with an
+    addition to the entry's mapping. Raises Refusal."""
+    other = sorted(mapping.keys() - {"dynamic", "properties", "_meta", *OBJECTS})
+    if other:  # a new index is alone then
+        raise Refusal(f"{other} of a mapping cannot be changed for an index in a pool that has others in it")
+    definition: dict[str, Any] = {"type": "object"}
+    if new or "dynamic" in mapping:
+        definition["dynamic"] = mapping.get("dynamic", True)
     definition |= {key: mapping[key] for key in OBJECTS if key in mapping}
     definition["properties"] = physical_properties(mapping.get("properties", {}), number)
-    return {name: definition}
+    return {names.object_name(number): definition}
 
 
 def physical_properties(properties: dict[str, Any], number: int) -> dict[str, Any]:
     prefix = names.object_name(number) + "."
     return _properties(properties, lambda path: prefix + path, lambda script: _script(script, number))
-
-
-def physical_root(mapping: dict[str, Any], number: int) -> dict[str, Any]:
-    """Root parameters of the physical index, with the fields that they name."""
-    prefix = names.object_name(number) + "."
-    return _root(mapping, lambda path: prefix + path, lambda script: _script(script, number))
 
 
 def logical_object(declared: dict[str, Any], physical: dict[str, Any], number: int) -> dict[str, Any]:
@@ -52,46 +50,13 @@ def logical_object(declared: dict[str, Any], physical: dict[str, Any], number: i
 
     own = physical.get("properties", {}).get(name, {})
     shown = {key: own[key] for key in ("dynamic", *OBJECTS) if key in own and (key in declared or own[key] != "true")}
-    root = {
-        key: value
-        for key, value in physical.items()
-        if key not in ("dynamic", "properties", "_routing") and (key != "runtime" or _ours(value, prefix))
-    }
-    if "runtime" in root:
-        root["runtime"] = {key: value for key, value in root["runtime"].items() if key.startswith(prefix)}
-    shown |= {key: value for key, value in declared.items() if key in ("_meta", "_routing")} | _root(root, bare, unscripted)
+    if "_meta" in declared:
+        shown["_meta"] = declared["_meta"]
+    made = {bare(key): value for key, value in physical.get("runtime", {}).items() if key.startswith(prefix)}
+    if made:
+        shown["runtime"] = made  # by ``dynamic: runtime``
     properties = _properties(own.get("properties", {}), bare, unscripted)
     return {**shown, "properties": properties} if properties else shown
-
-
-def _ours(runtime: dict[str, Any], prefix: str) -> bool:
-    return any(key.startswith(prefix) for key in runtime)
-
-
-def _root(mapping: dict[str, Any], rename: Rename, script: Callable[[Any], Any]) -> dict[str, Any]:
-    out = dict(mapping)
-    if isinstance(out.get("dynamic_templates"), list):
-        out["dynamic_templates"] = [
-            {key: _template(value, rename, script) for key, value in one.items()} for one in out["dynamic_templates"]
-        ]
-    for kind in ("runtime", "derived"):
-        if isinstance(out.get(kind), dict):
-            out[kind] = {rename(key): _definition(value, rename, script) for key, value in out[kind].items()}
-    if isinstance(out.get("_source"), dict):
-        out["_source"] = {
-            key: _paths(value, rename) if key in ("includes", "excludes") else value for key, value in out["_source"].items()
-        }
-    return out
-
-
-def _template(template: Any, rename: Rename, script: Callable[[Any], Any]) -> Any:
-    if not isinstance(template, dict):
-        return template
-    out = {key: _paths(value, rename) if key in PATTERNS else value for key, value in template.items()}
-    for kind in ("mapping", "runtime"):
-        if isinstance(out.get(kind), dict):
-            out[kind] = _definition(out[kind], rename, script)
-    return out
 
 
 def _properties(properties: dict[str, Any], rename: Rename, script: Callable[[Any], Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ ROOT = {
         "dynamic", "properties", "_meta", "dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats",
         "_routing",
     },
-    "per-tenant": {"dynamic", "properties", "_meta"},
+    "per-tenant": {"dynamic", "properties", "_meta", "enabled", "subobjects"},
 }
 
 
@@ -94,10 +94,10 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
 
 
 def new_pool(plan: Plan, of: str, first: int) -> Pool:
-    """A family without generations, which will begin with ``first``. In ``per-tenant`` fields and ``dynamic`` are the objects',
-    see esproxy.catalogue.objects."""
-    own = ROOT["per-tenant"] if plan.layout == "per-tenant" else set()
-    return Pool(of, {key: value for key, value in plan.mapping.items() if key not in own}, plan.physical_settings, first, first)
+    """A family without generations, which will begin with ``first``. In ``per-tenant`` the mapping is the objects' (see
+    esproxy.catalogue.objects), but for an index that is alone: it needs no object."""
+    nested = plan.layout == "per-tenant" and reason_for_one(plan) is None
+    return Pool(of, {} if nested else plan.mapping, plan.physical_settings, first, first)
 
 
 def open_generation(pool: Pool) -> Generation:
@@ -112,10 +112,13 @@ def open_generation(pool: Pool) -> Generation:
 
 def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
     """The physical index of a generation. It takes no field by itself: in ``shared`` the proxy adds them, and what is not known
-    stays in the document, unmapped; in ``per-tenant`` they are in the objects."""
+    stays in the document, unmapped; in ``per-tenant`` they are in the objects, and an index that is alone there has its mapping
+    as it was declared."""
     root = {key: value for key, value in pool.mapping.items() if key not in ROOT[layout] or key in JUDGED}
     dynamic: Any = False if layout == "shared" else "strict"
     mappings: dict[str, Any] = {**root, "_routing": {"required": True}, "dynamic": dynamic}
+    if layout == "per-tenant" and names.is_of_one(pool.family):
+        mappings = {**pool.mapping, "_routing": {"required": True}}
     if layout == "shared":
         mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
     settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}

@@ -132,7 +132,7 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
     """The physical index that takes a new entry of this family, made if need be."""
     for _ in range(GENERATIONS):
         physical = yield from _generation(cat, meta)
-        if meta.layout == "shared":
+        if meta.layout == "shared" or meta.reason is not None:
             return physical
         try:
             yield from cat.store.put_mapping(physical, object_mapping(meta.mapping, meta.n))

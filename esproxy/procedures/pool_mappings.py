@@ -1,7 +1,7 @@
 """Mappings of indices in pools: put, and told by field.
 
-What a mapping says of its root (``dynamic`` and the like) the proxy applies, and it is changed in the index document. New fields
-go the way of fields that documents bring. A known field keeps its definition: what is put is laid over it, and where that changes
+In ``per-tenant`` a mapping is the node's to change and to judge, in the index's object. In ``shared`` what it says of its root
+(``dynamic`` and the like) the proxy applies, and it is changed in the index document. New fields go the way of fields that documents bring. A known field keeps its definition: what is put is laid over it, and where that changes
 anything the change is the node's to make and to judge for an index that is alone in its pool; else it is refused, because the
 physical field may be that of others too.
 """
@@ -19,7 +19,7 @@ from esproxy.catalogue.fields import flatten, nest
 from esproxy.catalogue.pools import JUDGED, ROOT
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
@@ -27,6 +27,7 @@ from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target, physical_expression
 
 Definition = dict[str, Any]
+Refused = Reply | Large | None  # the node's answer when it refuses
 DYNAMIC = {  # by product
     True: ("true", "false", "strict", "runtime"),
     False: ("true", "false", "strict", "strict_allow_templates"),
@@ -64,13 +65,30 @@ def _unparsed(reason: str, product: bool, kind: str, **extra: Any) -> Refusal:
 # --- put -----------------------------------------------------------------------------------------------
 
 
-def put_mapping(request: Pooled) -> Steps[Reply]:
+def put_mapping(request: Pooled) -> Steps[Reply | Large]:
     known_parameters(request)
     tree = declaration(request, required=True)
     check_mapping(tree, request.product)
     wanted = flatten(tree.get("properties") or {})
     root = {key: value for key, value in tree.items() if key != "properties"}
     targets = yield from request.some(request.parts["index"])
+    claiming = []
+    for target in targets:
+        addition = target.naming.addition(tree)
+        if addition is None:
+            claiming.append(target)
+            continue
+        refused = yield from _put(request, target, addition)
+        if refused is not None:
+            return refused
+        yield from _keep(request, target, root, {})
+    refused = yield from _put_shared(request, claiming, root, wanted)
+    return acknowledged(request) if refused is None else refused
+
+
+def _put_shared(
+    request: Pooled, targets: list[Target], root: dict[str, Any], wanted: dict[str, Definition]
+) -> Steps[Refused]:
     changed = [_changes(target, wanted) for target in targets]
     for target, definitions in zip(targets, changed, strict=True):
         _check(target, root, definitions)
@@ -85,7 +103,7 @@ def put_mapping(request: Pooled) -> Steps[Reply]:
             yield from request.add(target, new)
         if root or definitions:
             yield from _keep(request, target, root, definitions)
-    return acknowledged(request)
+    return None
 
 
 def _changes(target: Target, wanted: dict[str, Definition]) -> dict[str, Definition]:
@@ -124,7 +142,7 @@ def _merged(known: Definition, new: Definition) -> Definition:
 
 
 def _check(target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> None:
-    if target.index.reason is not None or target.entry.layout != "shared":
+    if target.index.reason is not None:
         return
     for path, definition in definitions.items():
         known = target.index.fields[path].type
@@ -135,7 +153,7 @@ def _check(target: Target, root: dict[str, Any], definitions: dict[str, Definiti
         raise Refusal(f"{apart} of a mapping can only be set when the index is created, for an index in a pool")
 
 
-def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[Reply | None]:
+def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[Refused]:
     """Change the mapping of a pool: of one, or with what is only added to it; the node's answer when it refuses."""
     fields = target.index.fields
 
@@ -156,14 +174,18 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
         while "." in path:
             path = path.rpartition(".")[0]
             paths.setdefault(fields[path].physical, {"type": fields[path].type.get("type", "object")})
-    body = orjson.dumps({**root, "properties": nest(paths)})
-    told = yield request.send("PUT", [target.physical, "_mapping"], {}, body, b"application/json")
-    if told.status != 200:
-        return node_reply(request, told)
-
+    refused = yield from _put(request, target, {**root, "properties": nest(paths)})
+    if refused is not None:
+        return refused
     if target.index.reason is not None and definitions:
         yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
     return None
+
+
+def _put(request: Pooled, target: Target, mapping: dict[str, Any]) -> Steps[Refused]:
+    """The node's answer when it refuses."""
+    told = yield request.send("PUT", [target.physical, "_mapping"], {}, orjson.dumps(mapping), b"application/json")
+    return None if told.status == 200 else node_reply(request, told)
 
 
 def _keep(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[None]:
@@ -214,6 +236,8 @@ def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[
 
 def _logical(target: Target, physical: str) -> str | None:
     """A field's own name, or that of a multi-field below one; None for what is not the index's."""
+    if not target.naming.inferred:
+        return target.naming.owned(physical)
     own = {field.physical: path for path, field in target.index.fields.items()}
     if physical in own:
         return own[physical]

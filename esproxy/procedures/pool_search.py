@@ -15,11 +15,13 @@ from esproxy import core
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.procedures.fan_out import fan_out
 from esproxy.procedures.pool_bodies import search_body
 from esproxy.procedures.pool_cursors import Lost, opened, point_in_time, targets_of
 from esproxy.procedures.pool_reply import JSON, NDJSON, nothing, path, reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
+from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.pool_undo import Several
@@ -56,10 +58,13 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
     assert plan.endpoint.request is not None
     body = b""
-    if given or filtered:
-        body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
+    try:
+        if given or filtered:
+            body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
+        query = physical_query(plan, targets, PoolResolver(plan, targets))
+    except Divided as why:
+        return (yield from fan_out(request, targets, given, why, filtered=filtered))
     plan.meta = request.undo[-1] or None if request.undo else None
-    query = physical_query(plan, targets, PoolResolver(plan, targets))
     if plan.typed:
         query["typed_keys"] = "true"
     if pit is not None:

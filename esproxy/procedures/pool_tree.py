@@ -2,7 +2,7 @@
 
 The core's pass was strict and has put the filter at every query root. What is left depends on what stands beside it, or on what
 only the catalogue or the node knows: names of indices and ids (``pool_names``, ``pool_rewrite.places``), lookups of documents in
-other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``). Common bodies
+other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``), query strings (``text_queries``). Common bodies
 have none of it and are not read again.
 """
 
@@ -21,12 +21,14 @@ from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
 from esproxy.tenancy.expressions import Options, resolve
+from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, question, scope_globals, without_empty
 from esproxy.tenancy.pool_names import clauses, read_by_script, rewrite_clause, text_of
 from esproxy.tenancy.pool_rewrite import Place, PoolResolver, lookups, places, rewrite_places
 from esproxy.tenancy.pool_undo import ask_for_metadata
 from esproxy.tenancy.target import Target, filter_of, physical_expression
+from esproxy.tenancy.text_queries import rewrite_texts, wanted
 
 JSON = b"application/json"
 LENIENT = Options(ignore_unavailable=True)
@@ -35,23 +37,25 @@ DEEPEST = 20  # wrappers in one another
 
 def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
     """Is there anything for this pass?"""
-    if resolver.named or resolver.read_meta or resolver.fields.none:
+    if resolver.named or resolver.read_meta or resolver.fields.none or wanted(body, resolver):
         return True
     if not marks & Mark.AGGS or resolver.alone:
         return False
-    return bool(marks & Mark.GLOBAL) or b"min_doc_count" in body or b"\\" in body
+    return bool(marks & Mark.GLOBAL) or (not resolver.own_terms and (b"min_doc_count" in body or b"\\" in body))
 
 
 def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, resolver: PoolResolver, marks: int) -> Steps[bytes]:
     """The body as it is sent; what its answer needs is noted in ``request.undo``."""
     tree, undo = exact.loads(body), request.undo[-1]
+    if wanted(body, resolver):
+        rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)
     if resolver.named:
         yield from _names(request, targets, state, tree)
     if resolver.read_meta:
         read_by_script(tree, targets, request.product)
         undo.meta = _buckets_of_index(tree)
     if not resolver.alone:
-        found = list(empty_buckets(tree))
+        found = [] if resolver.own_terms else list(empty_buckets(tree))
         if found:
             asked = orjson.dumps(question(found, tree, filter_of(targets)))
             answer = yield request.send("POST", [physical_expression(targets), "_search"], {}, asked, JSON)
@@ -121,6 +125,8 @@ def _boosts(request: Pooled, targets: list[Target], given: Any) -> Any:
     entries = [given] if isinstance(given, dict) else given
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return given
+    if len({target.physical for target in targets}) < len(targets):
+        raise Divided("[indices_boost] does not tell these indices apart")
     lenient = Options.of(request.plan.query).ignore_unavailable
     out: dict[str, Any] = {}
     for entry in entries:

@@ -25,7 +25,7 @@ from esproxy.settings.types import (
     shown,
 )
 
-LAYOUTS_AVAILABLE = ("dedicated", "shared")  # the one list: a layout is offered once it is here
+LAYOUTS_AVAILABLE = ("dedicated", "per-tenant", "shared")  # the one list: a layout is offered once it is here
 DEFAULT_HEADER = "x-tenant"
 
 

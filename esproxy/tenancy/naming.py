@@ -1,10 +1,12 @@
-"""How a pool calls the fields of one logical index and holds its documents: all in which the two pooled layouts differ.
+"""How a pool calls the fields of one logical index and holds its documents: all in which pooled layouts differ.
 
 ``Shared``: a path keeps its name unless its pool already had that name with another type (``esproxy.catalogue.fields``), so
 there is something to do only for targets with such fields; documents are stored as they are, but for those names.
 
 ``Nested`` (the layout ``per-tenant``): everything is in an object named by the index's number, ``n17``. The core puts ``n17.`` in
 front of plain names and the object around documents by itself; here is the rest: patterns, texts, mappings, and what comes back.
+
+``Alone``: an index of ``per-tenant`` that has a physical one to itself, for a reason in the catalogue. Nothing is renamed.
 
 Names are handed in without ``^boost`` or ``:order``, and never those of meta fields.
 """
@@ -20,7 +22,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
 from esproxy.catalogue.dynamic_rules import OBJECTS
 from esproxy.catalogue.fields import flatten, hides, nest
-from esproxy.catalogue.objects import logical_object
+from esproxy.catalogue.objects import logical_object, object_mapping
 from esproxy.catalogue.pools import ROOT
 from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
@@ -80,9 +82,14 @@ class Naming(Protocol):
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         """The index's mapping, of a node's answer about the physical one."""
 
+    def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
+        """What the node is sent for an addition to the mapping; None where fields are claimed first. Raises Refusal."""
+
 
 def naming_of(layout: str, index: Index) -> Naming:
-    return Nested(index) if layout == "per-tenant" else Shared(index)
+    if layout == "shared":
+        return Shared(index)
+    return Nested(index) if index.reason is None else Alone(index)
 
 
 class Shared:
@@ -181,6 +188,9 @@ class Shared:
         properties = nest(own)
         return {**root, "properties": properties} if properties else root
 
+    def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
+        return None
+
 
 class Nested:
     any = True
@@ -224,3 +234,44 @@ class Nested:
 
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         return logical_object(self.index.mapping, physical, self.index.n)
+
+    def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
+        return {"properties": object_mapping(mapping, self.index.n, new=False)}
+
+
+class Alone:
+    any = False
+    inferred = False
+    own_terms = True
+    root = None
+    every = "*"
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.request: dict[Kind, Action] = {}
+        self.answer: dict[Kind, Action] = {}
+
+    def field(self, name: str) -> str:
+        return name
+
+    def logical(self, physical: str) -> str:
+        return physical
+
+    def owned(self, physical: str) -> str | None:
+        return physical
+
+    def document(self, raw: bytes) -> bytes:
+        return raw
+
+    def source(self, raw: bytes) -> bytes:
+        return raw
+
+    def text(self, text: str) -> str:
+        return text
+
+    def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
+        """``_routing`` is the pool's own, unless it was declared as well."""
+        return {key: value for key, value in physical.items() if key != "_routing" or key in self.index.mapping}
+
+    def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
+        return mapping

@@ -18,7 +18,7 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
 from esproxy.request import Plan
-from esproxy.tenancy.fieldnames import FieldNames
+from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.target import Target, filter_of
 
 NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
@@ -57,12 +57,19 @@ class PoolResolver:
         self.cursors: dict[str, str] = {}
         self.named = False  # the body has positions for the second pass
         self.read_meta = False  # ``_index`` or ``_id`` is asked for as a field
+        self.texts = 0  # how many query strings the body has
+        self.meta_texts = False  # one of them may name a meta field
         self.wrapped = False  # a query is in base64
 
     @property
     def alone(self) -> bool:
         """Nobody else has documents in these physical indices."""
         return all(target.index.reason is not None for target in self.targets)
+
+    @property
+    def own_terms(self) -> bool:
+        """Nobody else has terms in the fields of these indices."""
+        return all(target.naming.own_terms for target in self.targets)
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
         if kind in NAMED:
@@ -76,8 +83,10 @@ class PoolResolver:
         if not isinstance(value, str):
             return raw
         if kind is Kind.LUCENE:
-            sent = self.lucene(value)
-        elif kind is Kind.KQL:
+            self.texts += 1
+            self.meta_texts = self.meta_texts or "\\" in value or any(name in value for name in lucene.META)
+            return raw
+        if kind is Kind.KQL:
             sent = self._kql(value)
         elif kind is Kind.WRAPPER:
             self.wrapped = True
@@ -115,9 +124,10 @@ class PoolResolver:
             self.read_meta = True
         return self.fields.physical(name)
 
-    def lucene(self, text: str) -> str:
+    def lucene(self, text: str, default: str | None) -> str:
+        """A query string over the client's ``default`` field, None where there are several."""
         try:
-            return lucene.rewrite(text, self.fields.physical if self.fields.any else None, self._lucene_value)
+            return lucene.rewrite(text, self.fields.physical if self.fields.any else None, self._lucene_value, default=default)
         except LanguageError as error:
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
 
@@ -140,12 +150,22 @@ class PoolResolver:
             return source
         context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
         try:
-            if self.fields.any and painless.scan(source, context).computed:
+            root = self._root()
+            computed = {ref.kind for ref in painless.scan(source, context).computed} if self.fields.any else set()
+            if computed - ({painless.Ref.SOURCE} if root else set()):
                 raise Refusal("a script that computes names of fields is not available for an index with renamed fields")
             length = len(only(self.targets).id_front) if "_id" in source else None
-            return painless.rewrite(source, self.fields.physical, None, length, context=context)
+            return painless.rewrite(source, self.fields.physical, None, length, root, context)
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+
+
+    def _root(self) -> str | None:
+        """The object that documents are in, for a script."""
+        roots = {target.naming.root for target in self.targets}
+        if len(roots) > 1:
+            raise Divided("a script reads documents of these indices in different ways: search them one by one")
+        return roots.pop() if roots else None
 
 
 def walk(
@@ -170,7 +190,7 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
             raise Refusal("a request cannot define fields that begin with an underscore, which could hide the pool's own")
     if resolver.alone:
         return
-    if marks & Mark.SUGGEST:
+    if marks & Mark.SUGGEST and not resolver.own_terms:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
     escaped = b"\\" in body
     if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
@@ -277,7 +297,10 @@ def physical_name(name: str, targets: list[Target]) -> str:
     """The index that a value of ``_index`` stands for; one that matches nothing where it is none of these."""
     if "*" in name:
         raise Refusal("a pattern for the field [_index] is not available for indices in a pool")
-    return next((target.physical for target in targets if target.name == name), NONE)
+    found = next((target.physical for target in targets if target.name == name), NONE)
+    if sum(target.physical == found for target in targets) > 1:
+        raise Divided("the field [_index] does not tell these indices apart")
+    return found
 
 
 def _names(value: Any, targets: list[Target]) -> Any:
@@ -295,7 +318,7 @@ def text_of(value: Any) -> str:
 
 def only(targets: list[Target]) -> Target:
     if len(targets) != 1:
-        raise Refusal("this use of an id is available for one index in a pool at a time")
+        raise Divided("this use of an id is available for one index in a pool at a time")
     return targets[0]
 
 

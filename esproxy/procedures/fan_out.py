@@ -1,0 +1,235 @@
+"""A request that means something else in each of its indices, made once for each and merged.
+
+So it is where a name of a field stands for other fields in each (objects of ``per-tenant``, renamed fields of ``shared``), or an
+id for other ids. Searches, counts and validations go out at once; calls by query one after the other, since each may change what
+the next one finds, and the first that does not end well ends all. Every answer is restored and verified by itself, as that of its
+one index; what is merged is the client's own already.
+
+Hits come in the order of the request's sort, of scores without one; equal ones in the order of their indices' names, as on a
+node whose indices have one shard each. What is computed over hits (aggregations, suggestions, collapsed groups) cannot be
+merged, nor can what goes on from one request to the next, and is refused.
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from typing import Any
+
+import orjson
+
+from esproxy import exact
+from esproxy.answer import encode, is_error
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Refusal
+from esproxy.exchange import Answer, Call, Calls, Reply
+from esproxy.procedures.pool_bodies import search_body
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.fieldnames import Divided
+from esproxy.tenancy.pool_query import physical_query
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
+from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.tenancy.pool_undo import Undo
+from esproxy.tenancy.target import Target
+
+JSON = b"application/json"
+WHOLE = ("aggs", "aggregations", "collapse", "suggest", "profile", "pit", "slice", "knn", "retriever", "rank")
+SUMS = ("total", "updated", "created", "deleted", "batches", "version_conflicts", "noops", "throttled_millis", "count")
+WINDOW = 10_000  # hits that a node counts unless it is told otherwise
+
+
+def fan_out(request: Pooled, targets: list[Target], given: bytes, why: Divided, *, filtered: bool = True) -> Steps[Reply]:
+    """``given``: the client's body, with the query of its parameters."""
+    plan = request.plan
+    name = plan.route.row.name
+    tree = orjson.loads(given) if given else {}
+    targets = sorted(targets, key=lambda target: target.name)
+    request.undo.clear()
+    answers: list[Answer] = []
+    if name == "search":
+        page = Page.of(plan.query, tree, why)
+        calls = []
+        for target in targets:
+            calls.append((yield from _call(request, target, page.body(tree), filtered, drop=("from", "size"))))
+        answers = yield Calls(calls)
+    elif name in ("count", "indices.validate_query"):
+        calls = []
+        for target in targets:
+            calls.append((yield from _call(request, target, given, filtered)))
+        answers = yield Calls(calls)
+    elif name in ("delete_by_query", "update_by_query"):
+        answers = yield from _one_by_one(request, targets, tree, filtered)
+    else:
+        raise why
+    restored = [_restored(request, *one) for one in zip(targets, answers, request.undo, strict=False)]
+    status, merged = merge_searches(restored, page) if name == "search" else merge(restored)
+    reader = PoolAnswer(plan, targets, {})
+    return finish(plan, status, client_headers(plan, answers[0], reader), encode(plan, merged))
+
+
+def _call(request: Pooled, target: Target, body: bytes, filtered: bool, drop: tuple[str, ...] = ()) -> Steps[Call]:
+    plan = request.plan
+    assert plan.endpoint.request is not None
+    sent = yield from search_body(request, [target], plan.endpoint.request, body or b"{}", filtered=filtered)
+    query = physical_query(plan, [target], PoolResolver(plan, [target]))
+    for key in drop:
+        query.pop(key, None)
+    template = plan.route.with_index or plan.route.template
+    path = [target.physical if part == "{index}" else part for part in template]
+    return request.send("POST", path, query, sent, request.media or JSON)
+
+
+def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], filtered: bool) -> Steps[list[Answer]]:
+    asked = request.plan.query.get("max_docs", tree.get("max_docs"))
+    left = None if asked is None else int(asked)
+    answers: list[Answer] = []
+    for target in targets:
+        if left == 0:
+            break
+        body = orjson.dumps(tree if left is None else {**tree, "max_docs": left})
+        answer = yield (yield from _call(request, target, body, filtered, drop=("max_docs",)))
+        answers.append(answer)
+        if answer.status != 200:
+            break
+        if left is not None:
+            left -= orjson.loads(answer.body).get("total", 0)
+    return answers
+
+
+def _restored(request: Pooled, target: Target, answer: Answer, undo: Undo) -> tuple[int, dict[str, Any]]:
+    plan = request.plan
+    reader = PoolAnswer(plan, [target], request.sent_as)
+    tree = exact.loads(unwrapped(restore(plan, answer, reader)))
+    if undo and not is_error(answer.status, answer.body):
+        tree = undo.restore(tree, reader.name)
+    return answer.status, tree
+
+
+# --- merging -------------------------------------------------------------------------------------------
+
+Restored = tuple[int, dict[str, Any]]
+
+
+def merge(restored: list[Restored]) -> Restored:
+    """Counts, validations and calls by query."""
+    failed = next((one for one in restored if "error" in one[1] and "valid" not in one[1]), None)
+    if failed is not None:
+        return failed
+    trees = [tree for _, tree in restored]
+    out = dict(trees[0])
+    for key in SUMS:
+        if key in out:
+            out[key] = sum(tree[key] for tree in trees)
+    for key in ("failures", "explanations"):
+        if any(key in tree for tree in trees):
+            out[key] = [item for tree in trees for item in tree.get(key, [])]
+    if "took" in out:
+        out["took"] = sum(tree["took"] for tree in trees)
+    if "retries" in out:
+        out["retries"] = {key: sum(tree["retries"][key] for tree in trees) for key in out["retries"]}
+    if "timed_out" in out:
+        out["timed_out"] = any(tree["timed_out"] for tree in trees)
+    if "valid" in out:
+        out["valid"] = all(tree["valid"] for tree in trees)
+    if "_shards" in out:
+        out["_shards"] = _shards([tree["_shards"] for tree in trees])
+    return max(status for status, _ in restored), out
+
+
+def merge_searches(restored: list[Restored], page: Page) -> Restored:
+    """A failure of all shards of one index is one of some shards of all, unless all indices have failed."""
+    found = [tree for _, tree in restored if "error" not in tree]
+    broken = [one for one in restored if "error" in one[1]]
+    if broken and (not found or any("failed_shards" not in tree["error"] for _, tree in broken)):
+        return broken[0]
+    shards = _shards([tree["_shards"] for tree in found])
+    for _, tree in broken:
+        failures = tree["error"]["failed_shards"]
+        shards["failures"] = [*shards.get("failures", []), *failures]
+        for key in ("total", "failed"):
+            shards[key] += len(failures)
+    hits = [hit for tree in found for hit in tree["hits"]["hits"]]
+    hits.sort(key=cmp_to_key(page.compare))
+    scores = [tree["hits"]["max_score"] for tree in found if tree["hits"].get("max_score") is not None]
+    merged = {"hits": hits[page.first : page.first + page.size], "max_score": max(scores, default=None)}
+    totals = [tree["hits"]["total"] for tree in found if "total" in tree["hits"]]
+    if totals:
+        merged = {"total": page.total(totals), **merged}
+    out = {**found[0], "took": max(tree["took"] for tree in found), "timed_out": any(tree["timed_out"] for tree in found)}
+    if any("terminated_early" in tree for tree in found):
+        out["terminated_early"] = any(tree.get("terminated_early") for tree in found)
+    return 200, {**out, "_shards": shards, "hits": {key: merged[key] for key in found[0]["hits"] if key in merged}}
+
+
+def _shards(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {key: sum(part[key] for part in parts) for key in parts[0] if key != "failures"}
+    failures = [failure for part in parts for failure in part.get("failures", [])]
+    return {**out, "failures": failures} if failures else out
+
+
+class Page:
+    """Which hits are wanted, in which order. ``orders``: of each sort value, whether it descends and whether what lacks it comes
+    first; none: by score."""
+
+    def __init__(self, first: int, size: int, orders: list[tuple[bool, bool]], limit: int | None) -> None:
+        self.first, self.size, self.orders, self.limit = first, size, orders, limit
+
+    @classmethod
+    def of(cls, query: dict[str, str], body: dict[str, Any], why: Divided) -> Page:
+        """Raises Refusal for a search that cannot be merged."""
+        whole = [key for key in WHOLE if body.get(key)]
+        if whole or "scroll" in query:
+            raise Refusal(f"[{(whole or ['scroll'])[0]}] is not available for several indices at once here: {why.reason}")
+        first, size = (int(query.get(key, body.get(key) or default)) for key, default in (("from", 0), ("size", 10)))
+        if "size" not in query and body.get("size") == 0:
+            size = 0
+        counted = query.get("track_total_hits", body.get("track_total_hits", WINDOW))
+        exact = counted is True or str(counted).lower() == "true"
+        limit = None if exact or str(counted).lower() in ("false", "-1") else int(counted)
+        sort: Any = query["sort"].split(",") if "sort" in query else body.get("sort")
+        entries = sort if isinstance(sort, list) else [] if sort is None else [sort]
+        orders = [_order(entry) for entry in entries]
+        return cls(first, size, [] if entries in (["_score"], [{"_score": {}}]) else orders, limit)
+
+    def body(self, tree: dict[str, Any]) -> bytes:
+        """The body for one index: whatever of it may be on this page."""
+        if self.first < 0 or self.size < 0:
+            return orjson.dumps({**tree, "from": self.first, "size": self.size})  # the node's to refuse
+        return orjson.dumps({**tree, "from": 0, "size": self.first + self.size})
+
+    def compare(self, a: dict[str, Any], b: dict[str, Any]) -> int:
+        if not self.orders:
+            return _compare(a.get("_score"), b.get("_score"), True, False)
+        for (descends, nulls_first), x, y in zip(self.orders, a["sort"], b["sort"], strict=False):
+            if found := _compare(x, y, descends, nulls_first):
+                return found
+        return 0
+
+    def total(self, totals: list[Any]) -> Any:
+        if isinstance(totals[0], int):
+            return sum(totals)
+        value, counted = sum(one["value"] for one in totals), all(one["relation"] == "eq" for one in totals)
+        if self.limit is not None and value > self.limit:
+            value, counted = self.limit, False
+        return {"value": value, "relation": "eq" if counted else "gte"}
+
+
+def _order(entry: Any) -> tuple[bool, bool]:
+    if isinstance(entry, str):
+        name, _, order = entry.partition(":")
+        return (order or ("desc" if name == "_score" else "asc")) == "desc", False
+    name, options = next(iter(entry.items())) if isinstance(entry, dict) and entry else ("", {})
+    if isinstance(options, str):
+        return options.lower() == "desc", False
+    options = options if isinstance(options, dict) else {}
+    order = str(options.get("order", "desc" if name == "_score" else "asc")).lower()
+    return order == "desc", options.get("missing") == "_first"
+
+
+def _compare(x: Any, y: Any, descends: bool, nulls_first: bool) -> int:
+    if x is None or y is None:
+        return 0 if x is y else (-1 if (x is None) == nulls_first else 1)
+    if isinstance(x, str) != isinstance(y, str):
+        raise Refusal("the field to sort by has types in these indices that cannot be compared")
+    if x == y:
+        return 0
+    return -1 if (x < y) != descends else 1
