@@ -23,6 +23,11 @@ def dumps(tree: Any) -> bytes:
     return orjson.dumps(tree)
 
 
+def number(value: Any) -> Any:
+    """A value of such a tree to compute with: numbers that stayed text as numbers, all else as it is."""
+    return json.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
+
+
 def _int(text: str) -> Any:
     return int(text) if len(text) <= LONGEST and text != "-0" else orjson.Fragment(text)
 

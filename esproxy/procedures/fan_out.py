@@ -150,7 +150,7 @@ def merge_searches(restored: list[Restored], page: Page) -> Restored:
     hits = [hit for tree in found for hit in tree["hits"]["hits"]]
     hits.sort(key=cmp_to_key(page.compare))
     scores = [tree["hits"]["max_score"] for tree in found if tree["hits"].get("max_score") is not None]
-    merged = {"hits": hits[page.first : page.first + page.size], "max_score": max(scores, default=None)}
+    merged = {"hits": hits[page.first : page.first + page.size], "max_score": max(scores, key=exact.number, default=None)}
     totals = [tree["hits"]["total"] for tree in found if "total" in tree["hits"]]
     if totals:
         merged = {"total": page.total(totals), **merged}
@@ -226,6 +226,7 @@ def _order(entry: Any) -> tuple[bool, bool]:
 
 
 def _compare(x: Any, y: Any, descends: bool, nulls_first: bool) -> int:
+    x, y = exact.number(x), exact.number(y)
     if x is None or y is None:
         return 0 if x is y else (-1 if (x is None) == nulls_first else 1)
     if isinstance(x, str) != isinstance(y, str):

@@ -2,8 +2,8 @@
 
 The core's pass was strict and has put the filter at every query root. What is left depends on what stands beside it, or on what
 only the catalogue or the node knows: names of indices and ids (``pool_names``, ``pool_rewrite.places``), lookups of documents in
-other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``), query strings (``text_queries``). Common bodies
-have none of it and are not read again.
+other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``), query strings
+(``text_queries``). Common bodies have none of it and are not read again.
 """
 
 from __future__ import annotations
