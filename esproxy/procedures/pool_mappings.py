@@ -1,9 +1,10 @@
 """Mappings of indices in pools: put, and told by field.
 
 In ``per-tenant`` a mapping is the node's to change and to judge, in the index's object. In ``shared`` what it says of its root
-(``dynamic`` and the like) the proxy applies, and it is changed in the index document. New fields go the way of fields that documents bring. A known field keeps its definition: what is put is laid over it, and where that changes
-anything the change is the node's to make and to judge for an index that is alone in its pool; else it is refused, because the
-physical field may be that of others too.
+(``dynamic`` and the like) the proxy applies, and it is changed in the index document. New fields go the way of fields that
+documents bring. A known field keeps its definition: what is put is laid over it, and where that changes anything the change is
+the node's to make and to judge for an index that is alone in its pool; else it is refused, because the physical field may be
+that of others too.
 """
 
 from __future__ import annotations
