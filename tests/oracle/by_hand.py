@@ -44,7 +44,26 @@ PLAIN: dict[str, tuple[str, str]] = {
     "cluster.health": ("GET /_cluster/health?timeout=1s&filter_path=status", ""),
     "cat.indices": ("GET /_cat/indices?h=index", ""),
     "info": ("GET /", ""),
+    "msearch": ("POST /left/_msearch", '{}\n{"size":0}\n'),
+    "delete_by_query": ("POST /left/_delete_by_query", '{"query":{"match_none":{}}}'),
+    "update_by_query": ("POST /left/_update_by_query", '{"query":{"match_none":{}}}'),
+    "field_caps": ("GET /left/_field_caps?fields=k", ""),
+    "explain": ("GET /left/_explain/1", '{"query":{"match_all":{}}}'),
+    "indices.validate_query": ("GET /left/_validate/query", ""),
+    "indices.flush": ("POST /left/_flush", ""),
+    "indices.get_settings": ("GET /left/_settings", ""),
+    "indices.put_settings": ("PUT /left/_settings", '{"index":{"refresh_interval":"5s"}}'),
+    "indices.put_alias": ("PUT /left/_alias/extra", ""),
+    "indices.get_alias": ("GET /left/_alias", ""),
+    "indices.exists_alias": ("HEAD /_alias/both", ""),
+    "indices.update_aliases": ("POST /_aliases", '{"actions":[{"add":{"index":"left","alias":"extra"}}]}'),
+    "indices.delete_alias": ("DELETE /left/_alias/extra", ""),
+    "cat.count": ("GET /_cat/count/left?h=count", ""),
+    "cat.health": ("GET /_cat/health?h=status", ""),
 }
+FIRST: dict[str, tuple[str, str]] = {"indices.delete_alias": ("PUT /left/_alias/extra", "")}  # what a plain call needs each time
+# With these, a query in the parameters takes the body's place.
+QUERY_PARAMETERS = ("q", "df", "analyzer", "analyze_wildcard", "default_operator", "lenient")
 # The same endpoints by HEAD, and creations, take what those take.
 TWINS = {"exists": "get", "exists_source": "get_source", "indices.exists": "indices.get", "create": "index", "indices.create": "indices.put_mapping", "ping": "info"}
 

@@ -7,7 +7,7 @@ A *transition* is one of
     request   (state, key)                  a known key, ``*`` for any other
     response  (state, key)                  likewise; reported, without a bar: what a node answers is the node's
 
-Only endpoints of ``ENDPOINTS`` count, and of a bulk only the items that were answered 2xx. States are walked as
+Only endpoints that are served count, and of a bulk only the items that were answered 2xx. States are walked as
 docs/design/rule-tables.md says, by a few lines of its own: the compiled core is what is being tested.
 """
 
@@ -21,16 +21,13 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from esproxy.api.kinds import Kind
+from esproxy.api.routes import ENDPOINTS
 from esproxy.api.tables import Endpoint, Tables, load
 from tests.oracle.answer import Number
 from tests.oracle.run import Played, Run
 
-ENDPOINTS = (  # of the endpoints in the tables, those that are served
-    "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget", "search", "count",
-    "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping",
-    "indices.get_field_mapping", "indices.refresh", "cluster.health", "cat.indices",
-)  # fmt: skip
 TABLE = {"es": "elasticsearch", "os": "opensearch"}
+FRAMES = {"bulk": ("bulk.update",), "msearch": ("msearch.body",)}  # tables of lines that are not the endpoint's own
 
 Transition = tuple[str, Any, str]  # what, where, which
 
@@ -106,20 +103,24 @@ def coverage(kind: str) -> Coverage:
     tables = load(TABLE[kind])  # type: ignore[arg-type]
     file = Path(__file__).parent / f"unknown_{kind}.json"
     found = Coverage(tables, unknown=json.loads(file.read_text()) if file.exists() else {})
-    for name in ENDPOINTS:
+    for name in served(tables):
         endpoint = tables.endpoints[name]
         for methods, template in endpoint.urls:
             found.known |= {("url", name, f"{method} {template}") for method in methods}
         found.known |= {("parameter", name, one) for one, meaning in endpoint.query.items() if meaning is not Kind.REFUSE}
         requests = [endpoint.request] if endpoint.request is not None else []
-        if endpoint.framing == "bulk":
-            requests += [tables.roots["bulk.update"]]
+        requests += [tables.roots[also] for also in FRAMES.get(endpoint.framing or "", ())]
         for root in requests:
             found.roots.add(root)
             _reach(found, "request", root, name)
         if endpoint.response is not None:
             _reach(found, "response", endpoint.response, name)
     return found
+
+
+def served(tables: Tables) -> list[str]:
+    """The endpoints of these tables that the proxy serves."""
+    return [name for name in ENDPOINTS if name in tables.endpoints]
 
 
 def _reach(found: Coverage, what: str, root: int, name: str) -> None:
@@ -159,6 +160,8 @@ def _call(found: Coverage, played: Played) -> None:
     if played.body and endpoint.request is not None:
         if endpoint.framing == "bulk":
             _bulk(found, endpoint, played)
+        elif endpoint.framing == "msearch":
+            _msearch(found, endpoint, played)
         else:
             try:
                 body = json.loads(played.body)
@@ -173,7 +176,7 @@ def match(tables: Tables, method: str, target: str) -> tuple[Endpoint, str] | No
     """The endpoint of a target, as nodes route: segments in order, words before placeholders."""
     segments = [part for part in target.partition("?")[0].split("/") if part]
     best: tuple[int, Endpoint, str] | None = None
-    for name in ENDPOINTS:
+    for name in served(tables):
         endpoint = tables.endpoints[name]
         for methods, template in endpoint.urls:
             parts = [part for part in template.split("/") if part]
@@ -206,6 +209,17 @@ def _bulk(found: Coverage, endpoint: Endpoint, played: Played) -> None:
             walk(found, "request", endpoint.request, action)
             if verb == "update":
                 walk(found, "request", found.tables.roots["bulk.update"], json.loads(body))
+
+
+def _msearch(found: Coverage, endpoint: Endpoint, played: Played) -> None:
+    """Headers and bodies of the searches that went well."""
+    assert played.body is not None
+    lines = played.body.replace(b"\r\n", b"\n").rstrip(b"\n").split(b"\n")
+    responses = played.answer.body.get("responses") if isinstance(played.answer.body, dict) else None
+    for place, (header, body) in enumerate(zip(lines[::2], lines[1::2], strict=True)):
+        if responses is None or "error" not in responses[place]:
+            walk(found, "request", found.tables.roots["msearch.header"], json.loads(header or b"{}"))
+            walk(found, "request", found.tables.roots["msearch.body"], json.loads(body))
 
 
 def walk(found: Coverage, what: str, at: int, value: Any) -> None:

@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from tests.oracle.by_hand import BY_HAND, PLAIN, SCALARS, TWINS, TYPICAL
+from tests.oracle.by_hand import BY_HAND, FIRST, PLAIN, QUERY_PARAMETERS, SCALARS, TWINS, TYPICAL
 from tests.oracle.client import WireClient
 from tests.oracle.coverage import Coverage, Transition, coverage, match, measure, walk
 from tests.oracle.neighbours import clear
@@ -150,18 +148,30 @@ class Explorer:
         self.prepare("two")
         for transition in self.found.missing("parameter"):
             _, endpoint, name = transition
-            text, body = PLAIN.get(endpoint, ("", ""))
-            for value in ("true", "1", "5s", "open", "x", "k", "0", "zone", "painless") if text else ():
-                method, _, target = text.partition(" ")
-                target += f"{'&' if '?' in target else '?'}{name}={value}"
-                raw = self.node.send(method, target, {"content-type": media_of(target)} if body else {}, body.encode() if body else None)
-                if 200 <= raw.status < 300:
-                    self.found.seen.add(transition)
-                    self.urls.append((f"{method} {target}", body))
+            if endpoint not in PLAIN:
+                continue
+            for value in ("true", "1", "5s", "open", "x", "k", "0", "zone", "painless", "proceed", "auto", "a,b"):
+                if self.parameter(transition, endpoint, name, value):
                     break
-                if b"unrecognized parameter" in raw.body:
-                    self.refused[self.found.describe(transition)] = f"request contains unrecognized parameter: [{name}]"
-                    break
+
+    def parameter(self, transition: Transition, endpoint: str, name: str, value: str) -> bool:
+        """Whether more values need not be tried."""
+        calls = [FIRST[endpoint]] if endpoint in FIRST else []
+        (text, body) = PLAIN[endpoint]
+        query = name in QUERY_PARAMETERS and "_query" not in endpoint
+        text += f"{'&' if '?' in text else '?'}{name}={value}" + ("&q=k:a" if query and name != "q" else "")
+        calls.append((text, "" if query else body))
+        for text, body in calls:
+            method, _, target = text.partition(" ")
+            raw = self.node.send(method, target, {"content-type": media_of(target)} if body else {}, body.encode() or None)
+        if 200 <= raw.status < 300:
+            self.found.seen.add(transition)
+            self.urls += calls
+            return True
+        if b"unrecognized parameter" in raw.body:
+            self.refused[self.found.describe(transition)] = f"request contains unrecognized parameter: [{name}]"
+            return True
+        return False
 
     def reasons(self) -> dict[str, str]:
         """Why what is missing cannot be shown, as far as is known."""
@@ -178,7 +188,7 @@ class Explorer:
 
 
 def media_of(target: str) -> str:
-    return "application/x-ndjson" if "_bulk" in target else "application/json"
+    return "application/x-ndjson" if "_bulk" in target or "_msearch" in target else "application/json"
 
 
 def alternatives(state: dict[str, Any]) -> bool:
@@ -244,23 +254,24 @@ def main(argv: list[str]) -> int:
 
 def write(explorer: Explorer) -> None:
     kind = explorer.engine.kind
-    document: dict[str, Any] = {}
+    lines = ["# Found by `python -m tests.oracle.explore NODE`: calls that the node takes, with keys that no other scenario has."]
     for setup, calls in explorer.taken.items():
-        listed: list[Any] = [{"use": setup}] if setup else []
+        about = f"Calls with keys that no other scenario has ({setup or 'making indices'})."
+        lines += ["", f"{setup or 'creations'}:", f"  about: {about}", f"  engines: {kind}", "  calls:"]
+        lines += [f"    - {{use: {setup}}}"] if setup else []
         for place, (text, body) in enumerate(calls):
             method, _, target = text.partition(" ")
-            listed.append({"do": f"{method} {target if setup else f'/found-{place}'}", "body": body})
-        about = f"Calls with keys that no other scenario has ({setup or 'making indices'})."
-        document[setup or "creations"] = {"about": about, "engines": kind, "calls": listed}
-    if explorer.urls:
-        listed = [{"use": "two"}]
-        for text, content in explorer.urls:
-            listed.append({"do": text, **({"raw": content, "headers": {"content-type": media_of(text)}} if content else {})})
-        document["parameters"] = {"about": "Parameters that no other scenario has.", "engines": kind, "calls": listed}
-    head = "# Found by `python -m tests.oracle.explore NODE`: calls that the node takes, with keys that no other scenario has.\n\n"
-    text = yaml.safe_dump(document, sort_keys=False, width=240, allow_unicode=True, default_flow_style=None)
-    (FOLDER / f"found_{kind}.yaml").write_text(head + text)
+            lines.append(_call({"do": f"{method} {target if setup else f'/found-{place}'}", "body": body}))
+    lines += ["", "parameters:", "  about: Parameters that no other scenario has.", f"  engines: {kind}", "  calls:"]
+    lines.append("    - {use: two}")
+    for text, content in explorer.urls:
+        lines.append(_call({"do": text} | ({"raw": content, "headers": {"content-type": media_of(text)}} if content else {})))
+    (FOLDER / f"found_{kind}.yaml").write_text("\n".join(lines) + "\n")
     (HERE / f"unknown_{kind}.json").write_text(json.dumps(explorer.reasons(), indent=1, ensure_ascii=False) + "\n")
+
+
+def _call(call: dict[str, Any]) -> str:
+    return f"    - {json.dumps(call, ensure_ascii=False)}"  # YAML is read as JSON is meant
 
 
 if __name__ == "__main__":
