@@ -13,6 +13,7 @@ import pytest
 
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
 from tests.engines import CHOICE, progress_on_terminal, upstream_of
+from tests.integration.laboratory import laboratory  # noqa: F401  fixture
 from tests.integration.proxy import all_scenarios, cluster, direct_runs, proxies  # noqa: F401  fixtures
 from tests.oracle.placements import DEFAULT
 
@@ -41,7 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "placement" in metafunc.fixturenames:
+    own = any("placement" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "placement" in metafunc.fixturenames and not own:
         metafunc.parametrize("placement", metafunc.config.getoption("--placement") or DEFAULT, scope="session")
 
 

@@ -1,0 +1,210 @@
+"""Mutants of what is done in pools: each binding at each kind, each rewriting, and each verification, switched off one by one.
+
+In a pool the isolation is a stack, so a verification is shown by a fault beneath it: the filter is left off, or a name is not
+resolved. ``besides`` are the other layers that would withhold the same answer; they are switched off in both runs, so that
+what is withheld in the first and comes through in the second is this verification's doing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from esproxy import core
+from esproxy.api.filter_path import FilterPath
+from esproxy.api.kinds import Kind, Op
+from esproxy.tenancy import pool_restore, pool_rewrite, target
+from esproxy.tenancy.pool_restore import PoolAnswer
+from tests.oracle.mutants import Mutant, Patch
+
+# Bindings that no call can show here, with the reason.
+UNREACHABLE = {
+    ("request", Kind.PIPELINE): "pipelines are refused in a pool, in bodies as in parameters",
+    ("request", Kind.SEARCH_PIPELINE): "search pipelines are refused in a pool",
+    ("request", Kind.STORED_SCRIPT): "stored scripts are refused in a pool",
+    ("request", Kind.TEMPLATE): "templates are refused in a pool",
+    ("request", Kind.TASK): "a task comes from a by-query call that does not wait, which is refused",
+    ("request", Kind.KQL): "nodes at hand have no kql query",
+    ("answer", Kind.PIPELINE): "no answer of a pool names a pipeline",
+    ("answer", Kind.SEARCH_PIPELINE): "no answer of a pool names a search pipeline",
+    ("answer", Kind.STORED_SCRIPT): "no answer of a pool names a stored script",
+    ("answer", Kind.TEMPLATE): "no answer of a pool names a template",
+    ("answer", Kind.TASK): "no answer of a pool names a task",
+    ("answer", Kind.SETTINGS): "settings are answered from the catalogue",
+    ("answer", Kind.ALIAS): "aliases are answered from the catalogue",
+    ("answer", Kind.EXPR): "no answer of these endpoints holds an expression",
+}
+FIRST = {
+    ("request", Kind.INDEX): ("mget.forms", "queries_term.lookups"),
+    ("request", Kind.ID): ("mget.forms", "queries_term.terms"),
+    ("request", Kind.ROUTING): ("bulk.metadata", "mget.fields"),
+    ("request", Kind.EXPR): ("search.body_parameters", "by_query.many_searches"),
+    ("request", Kind.ALIAS): ("indices.created_with_everything",),
+    ("request", Kind.SETTINGS): ("indices.pipelines_in_settings",),
+    ("request", Kind.LUCENE): ("queries_text.query_strings",),
+    ("request", Kind.SCRIPT): ("queries_compound.compound",),
+    ("request", Kind.WRAPPER): ("queries_term.lookups",),
+    ("request", Kind.CURSOR): ("cursors.points_in_time", "cursors.points_in_time_of_opensearch", "cursors.scrolling"),
+    ("answer", Kind.INDEX): ("documents.lifecycle",),
+    ("answer", Kind.ID): ("documents.lifecycle",),
+    ("answer", Kind.ROUTING): ("documents.routing", "search.sorting"),
+    ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
+    ("answer", Kind.CURSOR): ("cursors.scrolling",),
+    ("answer", Kind.TAGGED): ("aggregations_bucket.terms",),
+}
+
+
+def _replaced(where: Any, attribute: str, what: Any) -> Patch:
+    return lambda: patch.object(where, attribute, what)
+
+
+def _everywhere(module: Any, name: str, what: Any) -> AbstractContextManager[Any]:
+    """A function or value of a module replaced there and wherever it was imported."""
+    stack, original = ExitStack(), getattr(module, name)
+    for one in [one for key, one in sys.modules.items() if key.startswith("esproxy.") and getattr(one, name, None) is original]:
+        stack.enter_context(patch.object(one, name, what))
+    return stack
+
+
+def _instead(module: Any, name: str, what: Any) -> Patch:
+    return lambda: _everywhere(module, name, what)
+
+
+def _request_without(kind: Kind) -> Patch:
+    """A request's bindings but one, wherever they are used."""
+    stops = {key: action for key, action in target.STOPS.items() if key is not kind}
+    return lambda: _both(_instead(target, "STOPS", stops), _instead(target, "UNFILTERED", core.Bindings(stops)))
+
+
+@contextmanager
+def _both(*patches: Patch) -> Iterator[None]:
+    with ExitStack() as stack:
+        for one in patches:
+            stack.enter_context(one())
+        yield
+
+
+def _answer_without(kind: Kind) -> Patch:
+    def answer(keep_tags: bool, own: tuple[tuple[Kind, core.Action], ...]) -> core.Bindings:
+        actions = dict.fromkeys(target.ANSWER_STOPS, core.Action(Op.STOP)) | {Kind.ROUTING: core.Action(Op.DROP)} | dict(own)
+        if not keep_tags:
+            actions[Kind.TAGGED] = core.Action(Op.STRIP)
+        return core.Bindings({key: action for key, action in actions.items() if key is not kind})
+
+    return _replaced(target, "_answer", answer)
+
+
+def binding_mutants() -> Iterator[Mutant]:
+    sides: dict[str, tuple[Callable[[Kind], Patch], tuple[Kind, ...]]] = {
+        "request": (_request_without, target.REQUEST_STOPS),
+        "answer": (_answer_without, (*target.ANSWER_STOPS, Kind.ROUTING, Kind.TAGGED)),
+    }
+    for side, (make, kinds) in sides.items():
+        for kind in kinds:
+            if (side, kind) not in UNREACHABLE:
+                yield Mutant(f"in pools: {side} binding of {kind.name}", make(kind), FIRST.get((side, kind), ()))
+
+
+def _everything(_targets: Any) -> dict[str, Any]:
+    return {"match_all": {}}
+
+
+def _scope_alone(one: target.Target) -> dict[str, Any]:
+    return {"term": {"_routing": one.scope}}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _unchanged(_self: Any, value: Any) -> Any:
+    return value
+
+
+def _nothing(*_args: Any) -> None:
+    return None
+
+
+FILTER = _instead(target, "filter_of", _everything)
+REWRITING = [
+    Mutant("in pools: the filter is left off", FILTER, ("search.url_parameters", "documents.lifecycle")),
+    Mutant("in pools: aliases' filters are forgotten", _instead(target, "_one_filter", _scope_alone), ("aliases.properties",)),
+    Mutant("in pools: names and ids stay", _instead(pool_rewrite, "rewrite_places", _nothing), ("queries_term.lookups",)),
+    Mutant("in pools: a pool's terms are read", _instead(pool_rewrite, "check_search", _nothing), ("search.suggesting",)),
+    Mutant("in pools: texts come as they are", _replaced(PoolAnswer, "text", _unchanged), ("documents.versions",)),
+    Mutant("in pools: errors tell the filter", _instead(pool_restore, "unwrapped", _same), ("queries_text.match_family",)),
+    Mutant("in pools: filter_path is forgotten", _replaced(FilterPath, "apply", _unchanged), ("root.response_filtering",)),
+]
+
+
+# --- verifications ------------------------------------------------------------------------------------------------
+
+
+def _believing_name(self: PoolAnswer, physical: str) -> str:
+    self.here = self.targets
+    return physical
+
+
+def _believing_id(self: PoolAnswer, physical: str) -> str:
+    self.last, self.verified = self.targets[0], True
+    return physical.partition(target.ID_END)[2]
+
+
+def _astray() -> AbstractContextManager[Any]:
+    """Other indices than the tenant's are searched, whole."""
+    elsewhere = _instead(target, "physical_expression", lambda targets: "pool~*")
+    return _both(FILTER, elsewhere, _instead(target, "scopes", lambda targets: ""))
+
+
+def _blind() -> AbstractContextManager[Any]:
+    """Ids are not looked at, so documents come without one that was verified."""
+    return _answer_without(Kind.ID)()
+
+
+def _unverified_document(self: PoolAnswer, kind: Kind, raw: bytes) -> bytes:
+    return raw if kind is Kind.DOC else _CALL(self, kind, raw)
+
+
+_CALL = PoolAnswer.__call__
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """``fault``: what goes wrong. ``besides``: other layers that are switched off. ``dropped``: the verification switched off."""
+
+    name: str
+    fault: Patch
+    besides: tuple[Patch, ...]
+    dropped: Patch
+    call: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def with_it(self) -> AbstractContextManager[None]:
+        return _both(self.fault, *self.besides)
+
+    def without_it(self) -> AbstractContextManager[None]:
+        return _both(self.fault, *self.besides, self.dropped)
+
+
+BOOKS = "GET /books/_search?size=100"
+IDS = _replaced(PoolAnswer, "id", _believing_id)
+DOCUMENTS = _replaced(PoolAnswer, "__call__", _unverified_document)
+NAMES = _replaced(PoolAnswer, "name", _believing_name)
+VERIFICATIONS = [
+    Verification("ids of hits", FILTER, (), IDS, BOOKS),
+    Verification("index names of hits", _astray, (IDS,), NAMES, BOOKS),
+    Verification("documents without an id", _blind, (), DOCUMENTS, BOOKS),
+]
+
+
+def mutants() -> list[Mutant]:
+    return [*binding_mutants(), *REWRITING]
+
+
+__all__ = ["UNREACHABLE", "VERIFICATIONS", "Verification", "mutants"]
