@@ -20,7 +20,7 @@ from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.request import NDJSON_TYPES, Plan, check_no_body, media_of, physical_target
-from esproxy.tenancy.metafields import MetaFields
+from esproxy.tenancy.metafields import MetaFields, Restores, Several
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
 WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  # whose scripts have ctx
@@ -143,7 +143,7 @@ class JsonBody:
 
     @property
     def by_index(self) -> bool:
-        return bool(self.run.marks & Mark.META_FIELD) and self.plan.endpoint.framing is None
+        return bool(self.run.marks & Mark.META_FIELD)
 
     @property
     def wants_whole(self) -> bool:
@@ -213,7 +213,8 @@ def body_from_query(plan: Plan) -> tuple[bytes, bytes]:
 
 
 class MsearchBody:
-    """A header and a body a line each. A header without an index means the one in the path."""
+    """A header and a body a line each. A header without an index means the one in the path. Nodes leave out a last header
+    without a body, and say themselves what they miss when nothing else is there."""
 
     wants_whole = False
 
@@ -222,6 +223,7 @@ class MsearchBody:
         self.max_depth = max_depth
         self.rest: list[bytes] = []  # of the line that has not ended
         self.is_body = False  # the next line is a search body
+        self.meta: list[Restores | None] = []  # of each search
 
     def feed(self, chunk: bytes, last: bool) -> bytes:
         at = chunk.rfind(b"\n") + 1
@@ -232,22 +234,23 @@ class MsearchBody:
             return b""
         lines = b"".join([*self.rest, chunk[: at - 1]]).split(b"\n") if at else []
         self.rest = [chunk[at:]] if at < len(chunk) else []
-        if last and (len(lines) + self.is_body) % 2:
-            words = "Validation Failed: 1: every header must be followed by a search body;"
-            raise Refusal(words, type="action_request_validation_exception")
         return b"".join([self._line(line) + b"\n" for line in lines])
 
     def _line(self, line: bytes) -> bytes:
         roots = self.plan.cluster.engine.tables.roots
         self.is_body = not self.is_body
         if not self.is_body:
-            return _walk(self.plan, roots["msearch.body"], line, self.max_depth)
+            self.plan.meta = None
+            out = _walk(self.plan, roots["msearch.body"], line, self.max_depth)
+            self.meta.append(self.plan.meta)
+            return out
         if not line.strip():
             return line
         _walk(self.plan, roots["msearch.header"], line, self.max_depth)  # for its strictness; the names are joined below
         return _msearch_header(self.plan, orjson.loads(line))
 
     def end(self, out: bytes) -> bytes:
+        self.plan.meta = Several(self.meta) if any(meta is not None for meta in self.meta) else None
         return out
 
 

@@ -250,6 +250,7 @@ def _physical_query(plan: Plan) -> dict[str, str]:
     known = plan.endpoint.query
     plan.help = _help(plan)
     cat = plan.route.row.answer == "cat" and not plan.help
+    known_by_place = plan.endpoint.framing == "msearch"  # a filter leaves out answers, and then their places say nothing
     out: dict[str, str] = {}
     unknown = [name for name in plan.query if name not in known and name != "format"]
     if unknown:
@@ -258,7 +259,7 @@ def _physical_query(plan: Plan) -> dict[str, str]:
         kind = known.get(name, Kind.COPY)
         if cat and name in CAT_DRAWING:
             plan.drawing[name] = value
-        elif name == "filter_path" and (plan.route.row.keyed or cat):
+        elif name == "filter_path" and (plan.route.row.keyed or cat or known_by_place):
             plan.filter_path = FilterPath(value)
         elif name == "format":
             if value in ("yaml", "cbor", "smile"):

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from esproxy.api import endpoints as base
 from esproxy.api.kinds import Kind
-from esproxy.api.patch import Also, Ensure, Gone, Member, New, Noted, QueryRoot, Row
-from esproxy.api.schema import ANY, SCALAR, Dict, EndpointDef, Leaf, Ref, Schema
+from esproxy.api.patch import Also, Ensure, Gone, Is, Member, New, Noted, QueryRoot, Row
+from esproxy.api.schema import ANY, SCALAR, Dict, EndpointDef, Leaf, Ref, Schema, Union
 from esproxy.api.words import AGG, CURSOR, DSL, FIELD, QUERY, SEARCH, SHARDS
 
 _REQUEST, _BODY = "_global.search:Request", SEARCH + "SearchRequestBody"
@@ -112,6 +112,13 @@ QUERIES: list[Row] = [
     ),
     Also(
         DSL + "SimpleQueryStringQuery", _scalars("locale", "all_fields", "lowercase_expanded_terms"), "removed from Elasticsearch"
+    ),
+    New("esproxy:MinimumOfCommonTerms", _scalars("low_freq", "high_freq"), "how many of the rare and of the frequent terms"),
+    Is(
+        DSL + "CommonTermsQuery",
+        "minimum_should_match",
+        Union((SCALAR, Ref("esproxy:MinimumOfCommonTerms"))),
+        "removed from Elasticsearch, where it was one number",
     ),
     Also(DSL + "TermsQuery", {"value_type": SCALAR}, "a bitmap of numbers"),
     Also(DSL + "TermsLookup", {"store": SCALAR, "query": QUERY}, "a stored field; terms from the hits of a query"),

@@ -85,8 +85,13 @@ NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analys
 def rewrite_settings(tree: dict[str, Any], pipeline: Callable[[str], str]) -> dict[str, Any]:
     """The settings to send for those that a client wrote. Raises Refusal for one it may not set.
 
-    ``pipeline`` maps a pipeline's name.
+    ``pipeline`` maps a pipeline's name. What stands in an object ``settings`` is taken by nodes as if it stood beside it.
     """
+    inner = tree.get("settings")
+    if isinstance(inner, dict):
+        return _walk({key: value for key, value in tree.items() if key != "settings"}, "", pipeline) | {
+            "settings": _walk(inner, "", pipeline)
+        }
     return _walk(tree, "", pipeline)
 
 

@@ -92,6 +92,19 @@ class MetaFields:
         return tree
 
 
+@dataclass(slots=True)
+class Several:
+    """For the answers of an msearch, in order."""
+
+    each: list[Restores | None]
+
+    def restore(self, tree: Any, name: Restore) -> Any:
+        for one, answer in zip(self.each, tree.get("responses", []), strict=True):
+            if one is not None:
+                one.restore(answer, name)
+        return tree
+
+
 def _apart(holder: dict[str, Any], kind: str, fields: list[str], others: list[str], prefix: str) -> None:
     """A query over ``_index`` and other fields, taken apart: the best field counts, which is what ``best_fields`` means."""
     query = holder[kind]

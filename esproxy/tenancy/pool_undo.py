@@ -37,18 +37,6 @@ class Undo:
         return tree
 
 
-@dataclass(slots=True)
-class Several:
-    """For the answers of an msearch, in order."""
-
-    each: list[Undo] = field(default_factory=list)
-
-    def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
-        for undo, answer in zip(self.each, tree.get("responses", []), strict=True):
-            undo.restore(answer, name)
-        return tree
-
-
 def ask_for_metadata(tree: dict[str, Any], undo: Undo) -> None:
     """Hits without an id could not be verified. Where the client has disabled stored fields, an empty list of them gives the same
     hits with ids. What else needs stored fields beside that is left for the node to refuse."""

@@ -24,6 +24,7 @@ CONTEXTS = (
     "associated with it [",
     "is [true] and [",
     "find script [",
+    "expression [",
 )
 
 

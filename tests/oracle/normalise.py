@@ -8,7 +8,7 @@ number, text stays text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,11 +29,11 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class TextMask:
-    """Part of a text that may differ: only where ``path`` says."""
+    """Part of a text that may differ: only where ``path`` says. ``put`` is what stands for it, or makes that of what is found."""
 
     path: str
     pattern: str
-    put: str
+    put: str | Callable[[re.Match[str]], str]
     why: str
     layouts: tuple[str, ...] = EVERY
 
@@ -44,6 +44,8 @@ SEQUENCE = "counts the writes of everybody in the pool"
 SHARDS = "the pool's shards, which are not the index's"
 MASKS = [
     Mask("took", CLOCK),
+    Mask("responses/*/took", CLOCK, r"(GET|POST) \S*/_msearch"),
+    Mask("creation_time", CLOCK, r"POST \S*/_search/point_in_time"),
     Mask("ingest_took", CLOCK),
     Mask("name", IDENTITY, r"GET /(\?.*)?$"),
     Mask("cluster_name", IDENTITY, r"GET /(\?.*)?$"),
@@ -73,7 +75,16 @@ MASKS = [
     Mask("**/_shards/successful", SHARDS, layouts=POOLS),
     Mask("**/_shards/skipped", SHARDS, layouts=POOLS),
 ]
+HASHED = "in the order of a hash"
+
+
+def in_order(found: re.Match[str]) -> str:
+    return ", ".join(sorted(re.split(", ?", found[0])))
+
+
 TEXT_MASKS = [
+    TextMask("error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED),
+    TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),
     TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("items/*/*/error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("**/error/**/reason", r"(?<=[sS]eqNo \[)\d+(?=\])", "<n>", SEQUENCE, POOLS),
@@ -110,7 +121,7 @@ def matches(pattern: str, path: Path) -> bool:
     return compiled(pattern).fullmatch("".join(step + "\x1f" for step in path)) is not None
 
 
-METHODS = re.compile(r"(?<=allowed: \[)[A-Z, ]+(?=\])")  # in the order of a hash
+METHODS = re.compile(r"(?<=allowed: \[)[A-Z, ]+(?=\])")
 
 
 def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
@@ -132,7 +143,7 @@ def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
     else:
         body = _walk(answer.body, (), masks, texts, answer.saved)
         if isinstance(body, dict) and str(body.get("error")).startswith("Incorrect HTTP method"):
-            body["error"] = METHODS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), body["error"])
+            body["error"] = METHODS.sub(in_order, body["error"])
         if "/_cat/" in call and isinstance(body, list):
             body = [_cat_row(row) for row in body]
             body = body if re.search(r"[?&]s=", call) else sorted(body, key=str)
