@@ -65,40 +65,103 @@ FIRST: dict[str, tuple[str, str]] = {"indices.delete_alias": ("PUT /left/_alias/
 # With these, a query in the parameters takes the body's place.
 QUERY_PARAMETERS = ("q", "df", "analyzer", "analyze_wildcard", "default_operator", "lenient")
 # The same endpoints by HEAD, and creations, take what those take.
-TWINS = {"exists": "get", "exists_source": "get_source", "indices.exists": "indices.get", "create": "index", "indices.create": "indices.put_mapping", "ping": "info"}
+TWINS = {
+    "exists": "get",
+    "exists_source": "get_source",
+    "indices.exists": "indices.get",
+    "create": "index",
+    "indices.create": "indices.put_mapping",
+    "ping": "info",
+}
 
-# What is known and yet cannot be shown, or cannot be found out by trying: engine ("" for both), pattern of the transition, why. The
-# words in quotes are the nodes'.
+# What is known and yet cannot be shown, or cannot be found out by trying: engine ("" for both), pattern of the transition,
+# why. The words in quotes are the nodes'.
 BY_HAND: tuple[tuple[str, str, str], ...] = (
     ("", r"→ project_routing$", "only where projects exist (serverless)"),
-    ("", r"search → (pit|slice)$|search\.(pit|slice) → ", "needs an open point in time or scroll, which another scenario's call has to open"),
+    (
+        "",
+        r"search → (pit|slice)$|search\.(pit|slice) → ",
+        "needs an open point in time or scroll, which another scenario's call has to open",
+    ),
     ("", r"update\.script → id$|collate\.query → id$", "needs a stored script, whose endpoints are served later"),
     ("es", r"phrase\.collate( |\.)", "needs the template language mustache, which the nodes at hand do not have"),
-    ("os", r"phrase\.collate\.query\.source → ", "a template of a query: its text is checked and copied, never interpreted by key"),
-    ("es", r"(→ |\.)(semantic|text_expansion|weighted_tokens)( |\.|$)|sparse_vector → (inference_id|query)$", "needs an inference model"),
-    ("es", r"query_vector_builder|retriever(\.| → )(text_similarity_reranker|diversify)|learning_to_rank", "needs a model or a licence"),
-    ("", r"aggregations\.\*\.global → ", "'Expected [FIELD_NAME] under a [START_OBJECT], but got a [VALUE_STRING]': global takes no keys"),
+    (
+        "os",
+        r"phrase\.collate\.query\.source → ",
+        "a template of a query: its text is checked and copied, never interpreted by key",
+    ),
+    (
+        "es",
+        r"(→ |\.)(semantic|text_expansion|weighted_tokens)( |\.|$)|sparse_vector → (inference_id|query)$",
+        "needs an inference model",
+    ),
+    (
+        "es",
+        r"query_vector_builder|retriever(\.| → )(text_similarity_reranker|diversify)|learning_to_rank",
+        "needs a model or a licence",
+    ),
+    (
+        "",
+        r"aggregations\.\*\.global → ",
+        "'Expected [FIELD_NAME] under a [START_OBJECT], but got a [VALUE_STRING]': global takes no keys",
+    ),
     ("", r"aggregations\.\*\.sampler → (format|missing|script|value_type)$", "'Unsupported property \"format\" for aggregation'"),
-    ("", r"(geo_bounds|geo_centroid|geo_distance|geohash_grid|geotile_grid) → value_type$", "'Unknown value type [geo_point]', and no other fits a point"),
+    (
+        "",
+        r"(geo_bounds|geo_centroid|geo_distance|geohash_grid|geotile_grid) → value_type$",
+        "'Unknown value type [geo_point]', and no other fits a point",
+    ),
     ("", r"suggest\.\*\.term → (lowercase_terms|text)$", "'suggester[term] doesn't support field [lowercase_terms]'"),
     ("", r"completion\.contexts\.\* → geohash$", "'[geo] unknown field [geohash]'"),
     ("", r"post_filter\.wrapper → (_name|boost)$", "'[wrapper] malformed query, expected [END_OBJECT] but found [FIELD_NAME]'"),
     ("", r"match_bool_prefix\._id → ", "'[match_bool_prefix] unknown field', or a prefix of _id, which a node does not look for"),
     ("", r"function_score → filter$", "'unknown field [filter]'"),
     ("", r"(→ |\.)type → (value|boost|_name)$|→ type$", "'unknown field [type]': types are gone"),
-    ("", r"put_mapping → (_size|composite|runtime|_data_stream_timestamp|subobjects)$", "'Root mapping definition has unsupported parameters', or cannot be changed"),
-    ("", r"properties\.\*\.fielddata → format$", "'Failed to parse value [{format=disabled}] as only [true] or [false] are allowed'"),
-    ("os", r"indices\.create\.mappings → composite$", "'Set index.composite_index as true': star trees are not on the nodes at hand"),
-    ("os", r"dynamic_templates\.\* → (runtime|unmatch_mapping_type)$", "'Illegal dynamic template parameter: [unmatch_mapping_type]'"),
+    (
+        "",
+        r"put_mapping → (_size|composite|runtime|_data_stream_timestamp|subobjects)$",
+        "'Root mapping definition has unsupported parameters', or cannot be changed",
+    ),
+    (
+        "",
+        r"properties\.\*\.fielddata → format$",
+        "'Failed to parse value [{format=disabled}] as only [true] or [false] are allowed'",
+    ),
+    (
+        "os",
+        r"indices\.create\.mappings → composite$",
+        "'Set index.composite_index as true': star trees are not on the nodes at hand",
+    ),
+    (
+        "os",
+        r"dynamic_templates\.\* → (runtime|unmatch_mapping_type)$",
+        "'Illegal dynamic template parameter: [unmatch_mapping_type]'",
+    ),
     ("os", r"search → (verbose_pipeline|search_pipeline)$", "'Pipeline x is not defined': search pipelines are served later"),
     ("os", r"(→ |\.)template( |$)", "needs stored templates, whose endpoints are served later"),
     ("os", r"(→ |\.)sltr( |$)", "needs a plugin for learning to rank"),
-    ("os", r"runtime_mappings|intervals\.\*(\.range)? → range|intervals\.\*\.range", "'Unknown key for a START_OBJECT in [runtime_mappings]', 'Unknown interval type [range]'"),
+    (
+        "os",
+        r"runtime_mappings|intervals\.\*(\.range)? → range|intervals\.\*\.range",
+        "'Unknown key for a START_OBJECT in [runtime_mappings]', 'Unknown interval type [range]'",
+    ),
     ("os", r"rank_feature → linear$", "'unknown field [linear]'"),
-    ("os", r"bulk\.create → (dynamic_templates|list_executed_pipelines|require_data_stream)$", "'Action/metadata line [1] contains an unknown parameter'"),
+    (
+        "os",
+        r"bulk\.create → (dynamic_templates|list_executed_pipelines|require_data_stream)$",
+        "'Action/metadata line [1] contains an unknown parameter'",
+    ),
     ("os", r"properties\.\*\.index_options( |\.)", "index_options is a word on OpenSearch, not an object"),
-    ("", r"(get_source|exists_source) → (version|version_type)$|update → (version|version_type|lang)$", "'request contains unrecognized parameter: [version]'"),
-    ("", r"create → (version|version_type|if_seq_no|if_primary_term)$", "'create operations only support internal versioning', 'create operations do not support compare and set'"),
+    (
+        "",
+        r"(get_source|exists_source) → (version|version_type)$|update → (version|version_type|lang)$",
+        "'request contains unrecognized parameter: [version]'",
+    ),
+    (
+        "",
+        r"create → (version|version_type|if_seq_no|if_primary_term)$",
+        "'create operations only support internal versioning', 'create operations do not support compare and set'",
+    ),
     ("", r"percolate( |$)|percolate →", "percolator fields are refused: a node looks up their queries with rights of its own"),
     ("es", r"get_field_mapping → local$", "'request contains unrecognized parameter: [local]'"),
 )

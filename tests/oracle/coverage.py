@@ -198,7 +198,7 @@ def _fits(part: str, segment: str) -> bool:
 def _bulk(found: Coverage, endpoint: Endpoint, played: Played) -> None:
     """Action lines and update bodies of the items that went well."""
     assert played.body is not None and endpoint.request is not None
-    lines = iter([line for line in played.body.replace(b"\r\n", b"\n").split(b"\n")])
+    lines = iter(played.body.replace(b"\r\n", b"\n").split(b"\n"))
     items = played.answer.body.get("items") if isinstance(played.answer.body, dict) else None
     good = [next(iter(item.values())).get("status", Number("200")).text[:1] == "2" for item in items] if items else []
     for place, line in enumerate(iter(lambda: next((one for one in lines if one.strip()), b""), b"")):

@@ -1,10 +1,10 @@
 """Looks for calls that exercise what the hand-written scenarios do not: ``python -m tests.oracle.explore NODE``.
 
-For each transition of a request's table that no scenario shows, bodies that the node has taken and that pass the transition's state
-are tried again with the key put in, with values that this key has had elsewhere. What the node takes becomes a
+For each transition of a request's table that no scenario shows, bodies that the node has taken and that pass the transition's
+state are tried again with the key put in, with values that this key has had elsewhere. What the node takes becomes a
 call of ``tests/scenarios/found_<engine>.yaml``; what it refuses in words that say it does not know the key goes, with these
-words, into ``tests/oracle/unknown_<engine>.json``, which is the reason why no scenario can show it. What is neither stays to be done by
-hand. Both files are checked in; run this, on an empty node, when tables, scenarios or engines change.
+words, into ``tests/oracle/unknown_<engine>.json``, which is the reason why no scenario can show it. What is neither stays to
+be done by hand. Both files are checked in; run this, on an empty node, when tables, scenarios or engines change.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from tests.oracle.scenario import FOLDER, Call, Engine, Scenario, load, shared
 HERE = Path(__file__).parent
 SETUPS = ("library", "two", "vectors", "")  # "" for calls that make an index: they need none
 UNKNOWN = re.compile(
-    r"unknown (field|query|parameter|key|retriever|rescorer|interval type|smoothing)|Unknown aggregation|unsupported parameter|query does not support"
-    r"|unsupported field|unrecognized|does ?n[o']t support (object|field|array|parameter|values of type)|No handler for type|Unknown key for|Unexpected (field|token)"
-    r"|no longer supported|\[\w+\] is not registered|failed to recognize|doesn't support\b",
+    r"unknown (field|query|parameter|key|retriever|rescorer|interval type|smoothing)|Unknown aggregation"
+    r"|unsupported parameter|query does not support|unsupported field|unrecognized|does ?n[o']t support (object|field|array|parameter|values of type)"
+    r"|No handler for type|Unknown key for|Unexpected (field|token)|no longer supported|\[\w+\] is not registered|failed to recognize|doesn't support\b",
     re.IGNORECASE,
 )
 # A value of the wrong shape, or one thing too many beside it: says nothing about the key.
-SHAPE = re.compile(r"wo aggregation type definitions|malformed|Expected \[START_|expected \[START_|[Uu]nexpected token|VALUE_|START_|END_|multiple fields")
+SHAPE = re.compile(
+    r"wo aggregation type definitions|malformed|Expected \[START_|expected \[START_|[Uu]nexpected token|VALUE_|START_|END_"
+    r"|multiple fields"
+)
 
 
 @dataclass(slots=True)
@@ -193,7 +196,9 @@ def media_of(target: str) -> str:
 
 def alternatives(state: dict[str, Any]) -> bool:
     """An object with one key of many: a query, an aggregation, a retriever, an interval, a suggester."""
-    return bool({"match_all", "avg", "standard", "all_of", "phrase", "laplace", "jlh", "hnsw", "span_term"} & state.get("keys", {}).keys())
+    return bool(
+        {"match_all", "avg", "standard", "all_of", "phrase", "laplace", "jlh", "hnsw", "span_term"} & state.get("keys", {}).keys()
+    )
 
 
 def visits(found: Coverage, at: int, value: Any, way: tuple[Any, ...]) -> Iterator[tuple[int, str | None, tuple[Any, ...], Any]]:

@@ -33,9 +33,9 @@ DOCUMENTS: list[Document] = [
         {"cur": Alias({"logs": {"is_write_index": True}}, {}, "m1", "b1")},
         ["t"], ["p"], [Tombstone(9, "pool~logs-1-3", "m2")],
     ),
-    Index("acme", "logs", 10, "shared", "pool~logs-1", {"dynamic": "strict"}, {}, 1_700_000_000_000, "join", {"a": Field({"type": "long"}, "a~2")}),
-    Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 3, 5, [Generation(4, "pool~logs-1-4", "sealed")], ["u2"]),
-    Claims("pool~logs-1-4", {"a": {"type": "text"}}),
+    Index("acme", "logs", 10, "shared", "pool~logs-1", {"dynamic": "strict"}, {}, 1_700_000_000_000, "join", {"a":
+    Field({"type": "long"}, "a~2")}), Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 3, 5, [Generation(4,
+    "pool~logs-1-4", "sealed")], ["u2"]), Claims("pool~logs-1-4", {"a": {"type": "text"}}),
     Member("m1", 3, 77),
     Lease(5.0),
 ]
