@@ -29,8 +29,10 @@ HERE = Path(__file__).parent
 SETUPS = ("library", "two", "vectors", "")  # "" for calls that make an index: they need none
 UNKNOWN = re.compile(
     r"unknown (field|query|parameter|key|retriever|rescorer|interval type|smoothing)|Unknown aggregation"
-    r"|unsupported parameter|query does not support|unsupported field|unrecognized|does ?n[o']t support (object|field|array|parameter|values of type)"
-    r"|No handler for type|Unknown key for|Unexpected (field|token)|no longer supported|\[\w+\] is not registered|failed to recognize|doesn't support\b",
+    r"|unsupported parameter|query does not support|unsupported field|unrecognized"
+    r"|does ?n[o']t support (object|field|array|parameter|values of type)"
+    r"|No handler for type|Unknown key for|Unexpected (field|token)"
+    r"|no longer supported|\[\w+\] is not registered|failed to recognize|doesn't support\b",
     re.IGNORECASE,
 )
 # A value of the wrong shape, or one thing too many beside it: says nothing about the key.
