@@ -22,6 +22,7 @@ import pytest
 
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
+from tests.oracle.made import Made
 from tests.oracle.neighbours import ALIKE, EVERYTHING, OTHERS, SOME, TENANT, Decoys, Neighbour, Neighbours, clear, creations
 from tests.oracle.placements import config
 from tests.oracle.run import Run, engine_of, foreign_indices, play
@@ -192,6 +193,7 @@ class SharedCluster:
     before: str
     leaks: list[Leak] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
+    made: Made = field(default_factory=Made)
 
     def run(self, name: str) -> Run:
         """The scenario as the tenant sees it; played once."""
@@ -208,6 +210,7 @@ class SharedCluster:
                     self.runs[name] = play(SCENARIOS[name], client, self.direct.engine, watch=watch)
                 finally:
                     own_clear(client)
+                    self.made.look(self.neighbours.node)
         return self.runs[name]
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from esproxy.api.deviations import DEVIATIONS, LIMITS, page
+from esproxy.catalogue.pools import REASONS
+from esproxy.catalogue.sharing import lines
+from tests.integration.conftest import SHARING
 from tests.integration.proxy import SCENARIOS, Direct, Proxies, SharedCluster, own_clear
 from tests.oracle.compare import compare_runs
 from tests.oracle.coverage import coverage, measure
 from tests.oracle.known import KNOWN, known, rows_in
 from tests.oracle.placements import layouts_in
-from tests.oracle.run import as_expected, play
+from tests.oracle.run import Unplayable, as_expected, play
 
 # Measured shares of the rule tables' transitions that the scenarios exercise in calls answered 2xx, of those that the nodes at hand
 # can answer so; the others are in tests/oracle/unknown_<engine>.json, each with its reason. A floor is never lowered.
@@ -23,6 +26,9 @@ FLOORS = {
     "es": {"url": 0.95, "parameter": 0.95, "request": 0.95},
     "os": {"url": 0.95, "parameter": 0.95, "request": 0.95},
 }
+
+SHARED = 0.8  # of the indices that the scenarios make in pools, and that nothing keeps from sharing
+MADE = 50  # of them in each layout, at least
 
 
 def runs_here(direct: Direct, scenario: str) -> None:
@@ -61,6 +67,24 @@ def test_tenant_sees_the_same_over_httpx(cluster: SharedCluster, proxies: Proxie
         own_clear(client)
     differences = compare_runs(cluster.direct.runs[scenario], run, cluster.placement)
     assert not differences, "\n".join(map(str, differences[:20]))
+
+
+def test_indices_of_the_scenarios_are_pooled(
+    cluster: SharedCluster, all_scenarios: Direct, request: pytest.FixtureRequest, engine_name: str
+) -> None:
+    """Of those that nothing keeps from sharing, nearly all; what keeps the others is reported at the end of the session."""
+    pools = layouts_in(cluster.placement) - {"dedicated"}
+    if not pools:
+        pytest.skip("nothing is pooled here")
+    for scenario in all_scenarios.runs:
+        with suppress(Unplayable):  # what it made until then, it made
+            cluster.run(scenario)
+    found = cluster.made.sharing()
+    request.config.stash[SHARING] += [f"{engine_name}, the scenarios in {cluster.placement}: {line}" for line in lines(found)]
+    assert found.layouts.keys() == pools
+    for layout in found.layouts.values():
+        assert layout.logical >= MADE and layout.share >= SHARED
+        assert layout.alone.keys() <= REASONS.keys()
 
 
 def test_scenarios_cover_the_tables(all_scenarios: Direct) -> None:
