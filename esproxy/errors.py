@@ -54,8 +54,14 @@ class Refusal(EsproxyError):
 
 
 class Failed(EsproxyError):
+    """``detail`` is for the log: it may name nodes and physical indices."""
+
     status = 503
     type = "exception"
+
+    def __init__(self, reason: str, *, detail: str = "", **more: Any) -> None:
+        super().__init__(reason, **more)
+        self.detail = detail
 
 
 class UpstreamFailed(Failed):
@@ -71,9 +77,8 @@ class UpstreamFailed(Failed):
     }
 
     def __init__(self, what: str, detail: str = "") -> None:
-        super().__init__(self.REASON[what], status=self.STATUS[what])
+        super().__init__(self.REASON[what], detail=detail, status=self.STATUS[what])
         self.what = what
-        self.detail = detail  # for the log: it may name nodes
 
 
 class Violation(EsproxyError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+from esproxy.catalogue import names
 from esproxy.catalogue.cache import Cache, Clock
 from esproxy.catalogue.members import Members
 from esproxy.catalogue.store import Store
@@ -46,6 +47,7 @@ class Catalogue:
     new_id: Callable[[], str]
     times: Times = field(default_factory=Times)
     caps: Caps = field(default_factory=Caps)
+    physical: str = names.PHYSICAL  # where to look for physical indices that are, or may have been, this catalogue's
     members: Members = field(init=False)
     uuid: str = field(init=False)  # of this member; a new one for each time it joins
     first_seen: dict[Hashable, float] = field(default_factory=dict)

@@ -12,10 +12,18 @@ from urllib.parse import quote
 
 import orjson
 
+# Aliases: a write to one that is gone fails (``require_alias``), where one to an index would make it anew, empty and mapped by
+# whatever was written first.
 CATALOGUE = "esproxy~catalogue"
 MEMBERS = "esproxy~members"
+PHYSICAL = "pool~*,own~*,one~*"  # whatever a catalogue makes, of this deployment or another
 LEASE = "lease"  # the document that tells every member the lease
 LONGEST = 120  # characters of a logical name that go into a family's name; the digest tells longer ones apart
+
+
+def behind(alias: str) -> str:
+    """The index that an alias of ours stands for when we make it. One that an operator puts back may end otherwise."""
+    return f"{alias}-1"
 
 
 def directory_id(tenant: str) -> str:

@@ -38,6 +38,13 @@ class Conflict(Failed):
         super().__init__("the catalogue was changed by another worker at the same moment")
 
 
+class Missing(Failed):
+    """There is no catalogue: it was deleted, or nobody has made it yet."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__("the catalogue is missing in the cluster", detail=detail)
+
+
 @dataclass(slots=True, frozen=True)
 class Stored(Generic[D]):
     """A document as read or written: what it says and which version of it this is."""
@@ -63,7 +70,7 @@ class Shard:
 @dataclass(slots=True, frozen=True)
 class Store:
     cluster: str
-    catalogue: str
+    catalogue: str  # an alias, as is the next
     members: str
 
     # --- single documents ------------------------------------------------------------------------
@@ -73,17 +80,17 @@ class Store:
         answer = yield self.call("GET", path(index or self.catalogue, "_doc", id))
         body = parsed(answer, 200, 404)
         if "found" not in body:
-            raise Failed("the catalogue is missing in the cluster")
+            raise Missing
         if not body["found"]:
             return None
         return Stored(id, body["_seq_no"], body["_primary_term"], codec.decode(kind, body["_source"]))
 
     def create(self, id: str, doc: D, index: str | None = None) -> Steps[Stored[D]]:
-        answer = yield self.call("PUT", path(index or self.catalogue, "_create", id), codec.encode(doc))
+        answer = yield self.call("PUT", path(index or self.catalogue, "_create", id) + b"?require_alias=true", codec.encode(doc))
         return _written(answer, id, doc)
 
     def replace(self, old: Stored[D], doc: D, index: str | None = None) -> Steps[Stored[D]]:
-        query = b"?if_seq_no=%d&if_primary_term=%d" % (old.seq_no, old.term)
+        query = b"?if_seq_no=%d&if_primary_term=%d&require_alias=true" % (old.seq_no, old.term)
         answer = yield self.call("PUT", path(index or self.catalogue, "_doc", old.id) + query, codec.encode(doc))
         return _written(answer, old.id, doc)
 
@@ -98,9 +105,11 @@ class Store:
     # --- following ---------------------------------------------------------------------------------
 
     def shards(self) -> Steps[tuple[Shard, Shard]]:
-        """The primaries of catalogue and members, in one call."""
+        """The primaries of catalogue and members, in one call. Missing when one of them is."""
         target = path(f"{self.catalogue},{self.members}", "_stats") + b"?level=shards&filter_path=indices.*.uuid,"
         answer = yield self.call("GET", target + b"indices.*.shards.*.seq_no,indices.*.shards.*.routing")
+        if answer.status == 404:
+            raise Missing
         indices = parsed(answer, 200).get("indices", {})
         return _primary(indices, self.catalogue), _primary(indices, self.members)
 
@@ -155,7 +164,7 @@ class Store:
     def exists(self, name: str) -> Steps[bool]:
         answer = yield self.call("HEAD", path(name))
         if answer.status not in (200, 404):
-            raise Failed(f"the catalogue's cluster answered {answer.status}")
+            raise Failed(f"the cluster answered the catalogue with {answer.status}")
         return answer.status == 200
 
     def drop_index(self, name: str) -> Steps[None]:
@@ -219,16 +228,18 @@ class Store:
 def parsed(answer: Answer, *expected: int) -> Any:
     """The body of an answer with one of these statuses; anything else is Failed, with the node's reason for the log."""
     if answer.status not in expected:
-        raise Failed(f"the catalogue's cluster answered {answer.status}: {answer.body[:500]!r}")
+        raise Failed(f"the cluster answered the catalogue with {answer.status}", detail=repr(answer.body[:500]))
     try:
         return orjson.loads(answer.body)
     except orjson.JSONDecodeError as error:
-        raise Failed(f"the catalogue's cluster answered no JSON: {answer.body[:100]!r}") from error
+        raise Failed("the cluster answered the catalogue with what is not JSON", detail=repr(answer.body[:100])) from error
 
 
 def _written(answer: Answer, id: str, doc: D) -> Stored[D]:
     if answer.status == 409:
         raise Conflict
+    if answer.status == 404:
+        raise Missing
     body = parsed(answer, 200, 201)
     return Stored(id, body["_seq_no"], body["_primary_term"], doc)
 
@@ -238,11 +249,11 @@ def _error(answer: Answer) -> dict[str, Any]:
     return error if isinstance(error, dict) else {"reason": error}
 
 
-def _primary(indices: dict[str, Any], name: str) -> Shard:
+def _primary(indices: dict[str, Any], alias: str) -> Shard:
     """``epoch`` changes when the index is another one or its primary moved: then nothing cached may be believed."""
-    for copy in indices.get(name, {}).get("shards", {}).get("0", []):
-        if copy["routing"]["primary"] and copy["routing"]["state"] in ("STARTED", "RELOCATING"):
-            seq = copy["seq_no"]
-            epoch = f"{indices[name]['uuid']}/{copy['routing']['node']}"
-            return Shard(epoch, seq["max_seq_no"], seq["global_checkpoint"])
-    raise Failed(f"[{name}] has no primary")
+    for index in (found for name, found in indices.items() if name.startswith(f"{alias}-")):
+        for copy in index.get("shards", {}).get("0", []):
+            if copy["routing"]["primary"] and copy["routing"]["state"] in ("STARTED", "RELOCATING"):
+                seq = copy["seq_no"]
+                return Shard(f"{index['uuid']}/{copy['routing']['node']}", seq["max_seq_no"], seq["global_checkpoint"])
+    raise Failed("the catalogue has no primary shard that is there")

@@ -1,7 +1,7 @@
 """Find what no directory knows, and remove it.
 
 Four things can be left behind: documents of a number whose tombstone is gone (a write that landed after both passes of its
-sweep), index documents whose creator died before its intention, physical indices that a creator made after its pool was
+sweep), index documents of intentions that were withdrawn, physical indices that a creator made after its pool was
 dropped or that a late write made anew, and the claims of such.
 
 **Only what this catalogue itself has given out is removed.** A number that its directory does not hold, although it has given
@@ -23,8 +23,6 @@ from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.procedures.drop_pool import remove_physical
 from esproxy.procedures.sweep import purge
 
-MADE_HERE = "pool~*,own~*,one~*"
-
 
 @dataclass(slots=True)
 class Found:
@@ -40,7 +38,7 @@ class Found:
 def audit(cat: Catalogue) -> Steps[Found]:
     found = Found()
     # Both lists are older than the pools read next, and a pool's document is written before its index and its claims.
-    existing = yield from cat.store.physical_indices(MADE_HERE)
+    existing = yield from cat.store.physical_indices(cat.physical)
     yield from cat.store.refresh(cat.store.catalogue)
     claimed = [_stored(Claims, hit) for hit in (yield from cat.store.find({"term": {"kind": "claims"}}))]
     yield from cat.store.refresh(cat.store.catalogue)
@@ -92,7 +90,7 @@ def _index_documents(cat: Catalogue, found: Found) -> Steps[None]:
     for index in [_stored(Index, hit) for hit in (yield from cat.store.find({"term": {"kind": "index"}}))]:
         stored = yield from read_directory(cat, index.doc.tenant)
         if stored is None or stored.doc.knows(index.doc.n) or index.doc.n >= stored.doc.next:
-            continue  # known, or its creator is between its first two steps
+            continue  # known, or never given out here
         yield from _remove(cat, index, found)
 
 

@@ -11,6 +11,9 @@ it. What is found above the checkpoint is replaced too, and found again next tim
 checkpoint may not yet be findable and is skipped for good.
 
 An idle poll is the first call and the renewal. Being taken for dead (our document is gone) is joining anew.
+
+Catalogue and members are reached by aliases, and written with ``require_alias``. When either is gone nothing is believed and
+nothing written, so requests that need it fail, until it is back: then this worker joins anew.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from esproxy.catalogue.change import list_members
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Directory, Index, Lease, Member, Pool
 from esproxy.catalogue.members import Members
-from esproxy.catalogue.store import Conflict, Shard, Steps, Stored
+from esproxy.catalogue.store import Conflict, Missing, Shard, Steps, Stored
 from esproxy.errors import Failed
+from esproxy.exchange import Wait
 
 HIDDEN = {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1", "refresh_interval": -1}}
 SEARCHED = {"kind": {"type": "keyword"}, "names": {"type": "keyword"}, "busy": {"type": "boolean"}}
@@ -33,10 +37,9 @@ CACHED = ("directory", "index")
 
 def join(cat: Catalogue) -> Steps[None]:
     """Become a member: the document first, so that others see it, then the first poll."""
-    mappings = {"dynamic": False, "properties": SEARCHED}
-    yield from cat.store.create_index(cat.store.catalogue, {"settings": HIDDEN, "mappings": mappings})
-    yield from cat.store.create_index(cat.store.members, {"settings": HIDDEN, "mappings": {"dynamic": False}})
+    yield from _ensure_catalogue(cat)
     lease = yield from _agreed_lease(cat)
+    yield from _ensure_members(cat, lease)
     cat.uuid = cat.new_id()
     cat.members = Members(lease)
     cat.cache.settled_from = float("inf")
@@ -56,7 +59,11 @@ def poll(cat: Catalogue) -> Steps[None]:
     if cat.members.own is None:
         return (yield from join(cat))
     start = cat.clock()
-    catalogue, members = yield from cat.store.shards()
+    try:
+        catalogue, members = yield from cat.store.shards()
+    except Missing:
+        _forget_oneself(cat)  # and what is cached: it was of a catalogue that is gone
+        raise
     yield from _follow(cat, catalogue)
     alone = members.max_seq_no == cat.members.quiet
     if not (yield from _renew(cat)):
@@ -70,10 +77,43 @@ def poll(cat: Catalogue) -> Steps[None]:
 def leave(cat: Catalogue) -> Steps[None]:
     """Stop being counted with; for a worker that acknowledges nothing any more."""
     own = cat.members.own
-    cat.members.lost()
-    cat.cache.settled_from = float("inf")
+    _forget_oneself(cat)
     if own is not None:
         yield from cat.store.remove(own, cat.store.members)
+
+
+def _forget_oneself(cat: Catalogue) -> None:
+    cat.members.lost()
+    cat.cache.settled_from = float("inf")
+
+
+def _ensure_catalogue(cat: Catalogue) -> Steps[None]:
+    """Begin one, where there is none and never was. Where pools lie there was: to begin anew would show every tenant that it has
+    nothing, and what is put back later could not be reconciled with what was written meanwhile."""
+    if (yield from cat.store.exists(cat.store.catalogue)):
+        return
+    left = yield from cat.store.physical_indices(cat.physical)
+    if left:
+        what = f"but {len(left)} physical indices of one are there, [{left[0]}] among them"
+        raise Missing(f"{what}; put it back from a snapshot, or delete {cat.physical} to begin anew")
+    yield from _make_hidden(cat, cat.store.members, {})  # first, so that a catalogue without members has lost them
+    yield from _make_hidden(cat, cat.store.catalogue, SEARCHED)
+
+
+def _ensure_members(cat: Catalogue, lease: float) -> Steps[None]:
+    """Where the members' index was deleted, nobody can see who still holds a lease. Nobody can renew one either: after a lease
+    there is nobody to be seen, and it can be made anew."""
+    began = cat.clock()
+    while not (yield from cat.store.exists(cat.store.members)):
+        if cat.clock() - began >= lease * cat.times.drift:
+            return (yield from _make_hidden(cat, cat.store.members, {}))
+        yield Wait(cat.times.look)
+
+
+def _make_hidden(cat: Catalogue, alias: str, properties: dict[str, Any]) -> Steps[None]:
+    mappings = {"dynamic": False, "properties": properties}
+    body = {"settings": HIDDEN, "mappings": mappings, "aliases": {alias: {"is_hidden": True}}}
+    yield from cat.store.create_index(names.behind(alias), body)
 
 
 def _follow(cat: Catalogue, shard: Shard) -> Steps[None]:

@@ -14,7 +14,7 @@ from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory, Pool
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError
-from esproxy.procedures.audit import MADE_HERE, audit
+from esproxy.procedures.audit import audit
 from esproxy.procedures.drop_pool import drop_drained, seal_if_full
 from esproxy.procedures.finish import finish
 from esproxy.procedures.sweep import sweep
@@ -63,7 +63,7 @@ def tend_pools(cat: Catalogue) -> Steps[list[str]]:
     pools = [pool for pool in (codec.decode(Pool, hit["_source"]) for hit in hits) if pool.generations]
     if not pools:
         return []
-    sizes = yield from cat.store.sizes(MADE_HERE)
+    sizes = yield from cat.store.sizes(cat.physical)
     for pool in pools:
         try:
             yield from seal_if_full(cat, pool, sizes)

@@ -10,7 +10,6 @@ import httpx
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.documents import OPEN, Claims, Directory, Index, Pool
 from esproxy.catalogue.fields import flatten
-from esproxy.procedures.audit import MADE_HERE
 
 KINDS = {"directory": Directory, "index": Index, "pool": Pool, "claims": Claims}
 
@@ -25,7 +24,7 @@ class State:
                 kind = hit["_source"]["kind"]
                 if kind in KINDS:
                     self.documents[kind][hit["_id"]] = codec.decode(KINDS[kind], hit["_source"])
-            listed = http.get(f"/{MADE_HERE}/_mapping?expand_wildcards=all").raise_for_status().json()
+            listed = http.get(f"/{names.PHYSICAL}/_mapping?expand_wildcards=all").raise_for_status().json()
             self.mappings = {name: body["mappings"] for name, body in listed.items()}
             self.scopes: dict[str, dict[str, int]] = {}  # physical index → scope → documents
             self.astray: list[str] = []

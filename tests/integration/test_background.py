@@ -55,7 +55,7 @@ async def worker(url: str, prefix: str, caps: Caps | None = None) -> AsyncIterat
     engine = Engine({"main": ClusterSpec(nodes=[url])}, time.monotonic)
     store = Store("main", f"{prefix}~catalogue", f"{prefix}~members")
     times = Times(lease=1.0, poll=0.3, look=0.05, grace=0.2, upkeep=2.0)
-    cat = Catalogue(store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times, caps or Caps())
+    cat = Catalogue(store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times, caps or Caps(), patterns(prefix))
     procedures = Procedures(engine)
     follower = Follower(cat, procedures)
     try:
@@ -76,9 +76,13 @@ def prefix(node_url: str):
             http.delete(f"/{found}").raise_for_status()
 
 
+def patterns(prefix: str) -> str:
+    """The node is not ours alone."""
+    return f"pool~{prefix}*,own~{prefix}*,one~{prefix}*"
+
+
 def physical(http: httpx.Client, prefix: str, *more: str) -> list[str]:
-    patterns = ",".join([f"pool~{prefix}*", f"own~{prefix}*", f"one~{prefix}*", *more])
-    listed = http.get(f"/_cat/indices/{patterns}", params={"format": "json", "h": "index", "expand_wildcards": "all"})
+    listed = http.get(f"/_cat/indices/{','.join([patterns(prefix), *more])}", params={"format": "json", "h": "index", "expand_wildcards": "all"})
     return sorted(row["index"] for row in listed.raise_for_status().json())
 
 

@@ -96,24 +96,27 @@ ROUTED = {"query": {"term": {"_routing": "acme.7"}}}
 FOUND = {"size": 100, "query": {"bool": {"filter": [{"range": {"_seq_no": {"gt": 0}}}]}}, "seq_no_primary_term": True,
          "sort": [{"_seq_no": "asc"}]}
 NUMBERED = {"seq_no_primary_term": True, "sort": [{"_seq_no": "asc"}]}
+NAMES = {"dynamic": False, "properties": {"names": {"type": "keyword"}}}
 SEARCH_NAMES = {"size": 10, "query": {"terms": {"names": ["p2", "p3"]}}, **NUMBERED}
 FOREIGN = {"size": 10, "query": {"bool": {"must_not": [{"terms": {"_routing": ["acme.7"]}}]}}, "_source": False}
 
 CALLS: list[tuple[str, str, Any]] = [
     ("GET", "/{c}/_doc/d1", None),
-    ("PUT", "/{c}", {**PINNED, "mappings": {"dynamic": False, "properties": {"names": {"type": "keyword"}}}}),
-    ("PUT", "/{c}", PINNED),
+    ("PUT", "/{c}/_create/d1?require_alias=true", {"names": []}),
+    ("PUT", "/{c}-1", {**PINNED, "mappings": NAMES, "aliases": {"PREFIX": {"is_hidden": False}}}),
+    ("PUT", "/{c}-1", PINNED | {"aliases": {"PREFIX": {}}}),
     ("HEAD", "/{c}", None),
     ("GET", "/{c}/_doc/d1", None),
-    ("PUT", "/{c}/_create/d1", {"names": ["p1"]}),
+    ("PUT", "/{c}/_create/d1?require_alias=true", {"names": ["p1"]}),
     ("PUT", "/{c}/_create/d1", {"names": ["p1"]}),
     ("GET", "/{c}/_doc/d1", None),
     ("POST", "/{c}/_search", FOUND),
-    ("PUT", "/{c}/_doc/d1?if_seq_no=0&if_primary_term=1", {"names": ["p1", "p2"]}),
+    ("PUT", "/{c}/_doc/d1?if_seq_no=0&if_primary_term=1&require_alias=true", {"names": ["p1", "p2"]}),
     ("PUT", "/{c}/_doc/d1?if_seq_no=0&if_primary_term=1", {"names": ["p3"]}),
     ("PUT", "/{c}/_doc/d2?if_seq_no=0&if_primary_term=1", {"names": ["p3"]}),
     ("PUT", "/{c}/_create/d2", {"names": ["p3"]}),
     ("GET", "/{c}/_stats?level=shards", None),
+    ("GET", "/{c},{c}-gone/_stats?level=shards", None),
     ("POST", "/{c}/_search", SEARCH_NAMES),
     ("POST", "/{c}/_refresh", None),
     ("POST", "/{c}/_search", SEARCH_NAMES),
@@ -170,7 +173,7 @@ def _essence(answer: Answer) -> Any:
 def test_model_answers_as_the_node(real: Real, prefix: str):
     model = Modelled()
     for method, target, body in CALLS:
-        content = orjson.dumps(body) if body is not None else b""
+        content = orjson.dumps(body).replace(b"PREFIX", prefix.encode()) if body is not None else b""
         send = Send("main", method, target.format(c=prefix, p=f"{prefix}~p").encode(), JSON if content else [], content)
         expected, got = _essence(real.call(send)), _essence(model.call(send))
         if body is FOREIGN:  # does not ask for sequence numbers, and is given none by the node
@@ -187,11 +190,10 @@ def cat(prefix: str) -> Catalogue:
     store = Store("main", f"{prefix}~catalogue", f"{prefix}~members")
     times = Times(lease=0.6, poll=0.2, look=0.05, grace=0.1)
     clock = time.monotonic
-    return Catalogue(store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times)
+    return Catalogue(store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times, physical=f"pool~{prefix}*")
 
 
-def test_life_of_a_logical_index(real: Real, prefix: str, cat: Catalogue, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(audit, "MADE_HERE", f"pool~{prefix}*")  # the node is not ours alone
+def test_life_of_a_logical_index(real: Real, prefix: str, cat: Catalogue):
     real.run(follow.join(cat))
     assert cat.cache.alone()
     real.follower = cat

@@ -12,7 +12,7 @@ from typing import Any
 
 from esproxy.catalogue import codec
 from esproxy.catalogue.documents import Directory, Entry, Index
-from esproxy.catalogue.names import CATALOGUE
+from esproxy.catalogue.names import CATALOGUE, behind
 from esproxy.catalogue.sharing import Sharing, measure
 from tests.oracle.client import Client
 from tests.oracle.neighbours import JSON, TENANT, physical_indices
@@ -28,7 +28,7 @@ class Made:
 
     def look(self, node: Client) -> None:
         """Take in what the catalogue knows now."""
-        if CATALOGUE not in physical_indices(node):
+        if behind(CATALOGUE) not in physical_indices(node):
             return
         for source in _sources(node, self.tenant):
             if source["kind"] == "index":

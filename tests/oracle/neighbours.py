@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from esproxy.catalogue.names import CATALOGUE, scope
+from esproxy.catalogue.names import CATALOGUE, behind, scope
 from tests.oracle.answer import Raw
 from tests.oracle.client import Client
 from tests.oracle.run import Run
@@ -153,7 +153,7 @@ class Neighbours:
                 yield self._documents(path, b'{"query":{"match_all":{}}}')
 
     def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
-        if CATALOGUE not in physical_indices(self.node):
+        if behind(CATALOGUE) not in physical_indices(self.node):
             return
         _ok(self.node.send("POST", f"/{CATALOGUE}/_refresh", {}, None), CATALOGUE)
         found = self._documents(f"/{CATALOGUE}", b'{"query":{"match_all":{}}}')

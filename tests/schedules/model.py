@@ -72,7 +72,7 @@ class Node:
             case "DELETE", [name, "_doc", id]:
                 return self.write(name, id, None, params)
             case "GET", [name, "_stats"]:
-                return answer(200, {"indices": {one: self.shard(one) for one in name.split(",") if one in self.indices}})
+                return self.stats(name.split(","))
             case "GET", [patterns, "_stats", "docs,store"]:
                 return answer(200, {"indices": {name: self.size(name) for name in self.listed(patterns)}})
             case "GET", [name, "_mapping"]:
@@ -96,6 +96,7 @@ class Node:
             case "PUT", [name, "_mapping"]:
                 return self.put_mapping(name, body)
             case "PUT", [name]:
+                name = next(iter(body.get("aliases", {})), name)  # an index with an alias is known by that alone
                 if name in self.indices:
                     return error(400, "resource_already_exists_exception", f"index [{name}] already exists")
                 if "refused" in body.get("mappings", {}).get("properties", {}):
@@ -124,6 +125,8 @@ class Node:
         return answer(200, {"_id": id, "_seq_no": doc.seq_no, "_primary_term": 1, "found": True, "_source": doc.source})
 
     def write(self, name: str, id: str, source: Any, params: dict[str, str]) -> Answer | Ending:
+        if "require_alias" in params and name not in self.indices:
+            return missing(name)
         index = self.indices.get(name) or (self.make(name, None) if source is not None else None)
         if index is None:
             return missing(name)
@@ -210,6 +213,10 @@ class Node:
     def size(self, name: str) -> dict[str, Any]:
         count = len(self.indices[name].found)
         return {"primaries": {"docs": {"count": count}, "store": {"size_in_bytes": 100 * count}}}
+
+    def stats(self, aliases: list[str]) -> Answer:
+        gone = [name for name in aliases if name not in self.indices]
+        return missing(gone[0]) if gone else answer(200, {"indices": {f"{name}-1": self.shard(name) for name in aliases}})
 
     def shard(self, name: str) -> dict[str, Any]:
         index = self.indices[name]
