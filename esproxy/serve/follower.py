@@ -19,7 +19,7 @@ from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.names import CATALOGUE, MEMBERS
 from esproxy.catalogue.store import Steps, Store
-from esproxy.errors import EsproxyError, Failed
+from esproxy.errors import EsproxyError
 from esproxy.procedures.follow import leave, poll
 from esproxy.procedures.tend import busy, tend, upkeep
 from esproxy.serve.procedures import Procedures, carry_out
@@ -99,8 +99,6 @@ class Follower:
         """Run these steps. A failure is logged, and the task that wanted them goes on: it will want them again."""
         try:
             await carry_out(self.procedures, steps)
-        except Failed as error:
-            logger.warning("%s: %s", otherwise, f"{error}: {error.detail}" if error.detail else error)
         except EsproxyError as error:
             logger.warning("%s: %s", otherwise, error)
         except Exception:

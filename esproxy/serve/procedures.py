@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
 from esproxy.catalogue.store import Steps
-from esproxy.errors import EsproxyError, UpstreamFailed
+from esproxy.errors import EsproxyError, Failed, UpstreamFailed
 from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Wait
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
 
@@ -173,6 +173,8 @@ class Run:
         self.forget()
         if isinstance(outcome, BaseException) and not isinstance(outcome, EsproxyError):
             logger.error("a procedure failed: %s", self.procedure.__qualname__, exc_info=outcome)
+        elif isinstance(outcome, Failed) and not isinstance(outcome, UpstreamFailed) and outcome.detail:
+            logger.warning("a procedure failed: %s: %s: %s", self.procedure.__qualname__, outcome, outcome.detail)
         waiters, self.waiters = self.waiters, []
         if isinstance(outcome, Onward) and waiters:
             assert self.paused is not None
