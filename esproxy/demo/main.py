@@ -17,8 +17,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
+import orjson
 
 from esproxy.catalogue.sharing import lines
 from esproxy.config import LAYOUTS_AVAILABLE, load
@@ -124,8 +126,7 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             with httpx.Client(base_url=proxy, headers={HEADER: tenant}, timeout=60) as client:
                 answers[tenant] = play(client, index, word)
                 _show(client, layout, tenant, index)
-        stored = bare.get(f"/_cat/indices/*{index}*?v&h=index,docs.count&s=index&expand_wildcards=all").text
-        print(f"What is stored, seen on the node:\n{_indent(stored)}")
+        print(f"What is stored, seen on the node, and a document of {next(iter(WORDS))} in each layout:\n{_indent(_stored(bare, index))}")
         print(f"How much is shared:\n{_indent(_sharing(upstream))}")
         for layout, tenant, word in _tenants():
             try:
@@ -137,6 +138,22 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             for _, tenant, _ in _tenants():
                 httpx.delete(f"{proxy}/{index}", headers={HEADER: tenant}, timeout=60)
     return same
+
+
+def _stored(bare: httpx.Client, index: str) -> str:
+    """The physical indices of the demo's tenants, and how a document lies in each layout."""
+    patterns = [f"*{index}*", *(f"own~{tenant}-*" for _, tenant, _ in _tenants())]
+    where = ",".join(quote(pattern) for pattern in patterns)
+    told: str = bare.get(f"/_cat/indices/{where}?v&h=index,docs.count&s=index&expand_wildcards=all").text
+    for layout in LAYOUTS_AVAILABLE:
+        tenant = next(tenant for of, tenant, _ in _tenants() if of == layout)
+        either = [{"term": {"_index": f"{tenant}.{index}"}}, {"prefix": {"_routing": f"{tenant}."}}]
+        asked = {"size": 1, "query": {"bool": {"should": either}}}
+        found = bare.post(f"/{where}/_search?expand_wildcards=all", json=asked).raise_for_status().json()["hits"]["hits"]
+        for hit in found:
+            shown = {key: hit[key] for key in ("_id", "_routing", "_source") if key in hit}
+            told += f"\n{hit['_index']}\n{orjson.dumps(shown).decode()}"
+    return told
 
 
 def _sharing(upstream: str) -> str:

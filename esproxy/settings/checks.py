@@ -165,8 +165,8 @@ CHECKS: list[tuple[Check, tuple[str, ...]]] = [
 ]
 def layouts_on_trial(settings: Settings) -> Iterator[Problem]:
     used = {settings.placement.layout, *(rule.layout for rule in settings.placement.rules)}
-    if "shared" in used:
-        yield Problem("placement", "the layout shared is experimental: not yet compared and attacked as dedicated is")
+    for layout in sorted(used - {"dedicated"}):
+        yield Problem("placement", f"the layout {layout} is experimental: not yet compared and attacked as dedicated is")
 
 
 WARNINGS: list[Check] = [
