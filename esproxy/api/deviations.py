@@ -123,7 +123,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         reason="the cluster gives it by shards and segments, and those are the pool's",
         way_out="sort by one more field",
         still="which documents are found, and the order of all others",
-        masks=(("body/**/hits", "ties:_id"),),
+        masks=(("body/**/hits", "ties:_id,_index"),),
         everywhere=True,
     ),
 )

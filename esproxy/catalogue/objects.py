@@ -41,13 +41,7 @@ def logical_object(declared: dict[str, Any], physical: dict[str, Any], number: i
     """The mapping that a client sees, of a node's answer about the physical one: with the fields that the node has added."""
     name = names.object_name(number)
     prefix = name + "."
-
-    def bare(path: str) -> str:
-        return path.removeprefix(prefix)
-
-    def unscripted(script: Any) -> Any:
-        return _map_source(script, lambda source: source.replace(prefix, "").replace(f"['{name}']", ""))
-
+    bare, unscripted = _back(number)
     own = physical.get("properties", {}).get(name, {})
     shown = {key: own[key] for key in ("dynamic", *OBJECTS) if key in own and (key in declared or own[key] != "true")}
     if "_meta" in declared:
@@ -57,6 +51,29 @@ def logical_object(declared: dict[str, Any], physical: dict[str, Any], number: i
         shown["runtime"] = made  # by ``dynamic: runtime``
     properties = _properties(own.get("properties", {}), bare, unscripted)
     return {**shown, "properties": properties} if properties else shown
+
+
+def logical_definition(definition: dict[str, Any], number: int) -> dict[str, Any]:
+    """One field's definition as a client sees it."""
+    shown: dict[str, Any] = _definition(definition, *_back(number))
+    return shown
+
+
+def logical_text(text: str, number: int) -> str:
+    """A node's words about the object, without it."""
+    name = names.object_name(number)
+    return text.replace(name + ".", "").replace(f"[{name}]", "[_doc]")
+
+
+def _back(number: int) -> tuple[Rename, Callable[[Any], Any]]:
+    """What gives paths and scripts back as the client wrote them."""
+    name = names.object_name(number)
+    prefix = name + "."
+
+    def unscripted(script: Any) -> Any:
+        return _map_source(script, lambda source: source.replace(prefix, "").replace(f"['{name}']", ""))
+
+    return lambda path: path.removeprefix(prefix), unscripted
 
 
 def _properties(properties: dict[str, Any], rename: Rename, script: Callable[[Any], Any]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _tours(upstream: str, proxy: str, *, own_node: bool) -> bool:
             with httpx.Client(base_url=proxy, headers={HEADER: tenant}, timeout=60) as client:
                 answers[tenant] = play(client, index, word)
                 _show(client, layout, tenant, index)
-        print(f"What is stored, seen on the node, and a document of {next(iter(WORDS))} in each layout:\n{_indent(_stored(bare, index))}")
+        print("What is stored, seen on the node, and how a document lies in each layout:\n" + _indent(_stored(bare, index)))
         print(f"How much is shared:\n{_indent(_sharing(upstream))}")
         for layout, tenant, word in _tenants():
             try:

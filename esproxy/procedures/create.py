@@ -20,7 +20,7 @@ from esproxy.catalogue.change import NoChange, change, change_directory, present
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
 from esproxy.catalogue.fields import first_claims, first_fields
-from esproxy.catalogue.objects import object_mapping
+from esproxy.catalogue.objects import logical_text, object_mapping
 from esproxy.catalogue.store import Conflict, Steps, Stored
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import GO, Go, Wait
@@ -139,6 +139,7 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             return physical
         except Refusal as error:
             if "Limit of total fields" not in error.reason:
+                error.reason = logical_text(error.reason, meta.n)
                 raise
             full = error  # of the fields that documents brought since it was last looked at
         yield from seal(cat, meta.family, physical)

@@ -66,6 +66,20 @@ def fan_out(request: Pooled, targets: list[Target], given: bytes, why: Divided, 
     return finish(plan, status, client_headers(plan, answers[0], reader), encode(plan, merged))
 
 
+def can_merge(request: Pooled, given: bytes) -> bool:
+    """Can the request be made once for each index?"""
+    plan = request.plan
+    name = plan.route.row.name
+    if name == "search":
+        return not _whole(plan.query, orjson.loads(given) if given else {})
+    return name in ("count", "indices.validate_query")
+
+
+def _whole(query: dict[str, str], body: dict[str, Any]) -> list[str]:
+    """What of a search cannot be merged."""
+    return [key for key in WHOLE if body.get(key)] + (["scroll"] if "scroll" in query else [])
+
+
 def _call(request: Pooled, target: Target, body: bytes, filtered: bool, drop: tuple[str, ...] = ()) -> Steps[Call]:
     plan = request.plan
     assert plan.endpoint.request is not None
@@ -111,9 +125,9 @@ Restored = tuple[int, dict[str, Any]]
 
 def merge(restored: list[Restored]) -> Restored:
     """Counts, validations and calls by query."""
-    failed = next((one for one in restored if "error" in one[1] and "valid" not in one[1]), None)
-    if failed is not None:
-        return failed
+    failed = [one for one in restored if "error" in one[1] and "valid" not in one[1]]
+    if failed:
+        return _all_failed(failed)
     trees = [tree for _, tree in restored]
     out = dict(trees[0])
     for key in SUMS:
@@ -140,7 +154,7 @@ def merge_searches(restored: list[Restored], page: Page) -> Restored:
     found = [tree for _, tree in restored if "error" not in tree]
     broken = [one for one in restored if "error" in one[1]]
     if broken and (not found or any("failed_shards" not in tree["error"] for _, tree in broken)):
-        return broken[0]
+        return _all_failed(broken)
     shards = _shards([tree["_shards"] for tree in found])
     for _, tree in broken:
         failures = tree["error"]["failed_shards"]
@@ -160,6 +174,15 @@ def merge_searches(restored: list[Restored], page: Page) -> Restored:
     return 200, {**out, "_shards": shards, "hits": {key: merged[key] for key in found[0]["hits"] if key in merged}}
 
 
+def _all_failed(broken: list[Restored]) -> Restored:
+    """The errors of shards of several indices as one; else the first error."""
+    status, first = broken[0]
+    if not all("failed_shards" in tree["error"] for _, tree in broken):
+        return next(one for one in broken if "failed_shards" not in one[1]["error"])
+    lists = {key: [item for _, tree in broken for item in tree["error"][key]] for key in ("root_cause", "failed_shards")}
+    return status, {**first, "error": {**first["error"], **lists}}
+
+
 def _shards(parts: list[dict[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {key: sum(part[key] for part in parts) for key in parts[0] if key != "failures"}
     failures = [failure for part in parts for failure in part.get("failures", [])]
@@ -176,9 +199,9 @@ class Page:
     @classmethod
     def of(cls, query: dict[str, str], body: dict[str, Any], why: Divided) -> Page:
         """Raises Refusal for a search that cannot be merged."""
-        whole = [key for key in WHOLE if body.get(key)]
-        if whole or "scroll" in query:
-            raise Refusal(f"[{(whole or ['scroll'])[0]}] is not available for several indices at once here: {why.reason}")
+        whole = _whole(query, body)
+        if whole:
+            raise Refusal(f"[{whole[0]}] is not available for several indices at once here: {why.reason}")
         first, size = (int(query.get(key, body.get(key) or default)) for key, default in (("from", 0), ("size", 10)))
         if "size" not in query and body.get("size") == 0:
             size = 0

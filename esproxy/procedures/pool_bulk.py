@@ -33,6 +33,7 @@ from esproxy.tenancy.target import UNFILTERED, Target, request_bindings
 POISON = b"{"  # one item's 400 on every node, in the node's words
 NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's 400 on every node
 VERBS = ("index", "create", "update", "delete")
+SOURCE = ("_source", "_source_includes", "_source_excludes")
 
 
 @dataclass(slots=True)
@@ -52,6 +53,8 @@ def bulk(request: Pooled) -> Steps[Reply]:
     records = _records(request)
     query = physical_query(plan, [], PoolResolver(plan, []))
     yield from _find_targets(request, records)
+    for name in SOURCE:
+        query.pop(name, None)
     for record in records:
         _address(request, record)
     yield from _rewrite_sources(request, records)
@@ -172,10 +175,37 @@ def _address(request: Pooled, record: Record) -> None:
         if not id:
             raise Refusal("if _id is specified it must not be empty")
         sent = physical_id(record.target, id)
+        returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
         return _refuse(request, record, error)
     meta = {key: value for key, value in record.meta.items() if key != "require_alias"}
-    record.action = {record.verb: {**meta, "_index": record.target.physical, "_id": sent, "routing": record.target.scope}}
+    routing = {"routing": record.target.scope}
+    record.action = {record.verb: {**meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
+
+
+def _returned(request: Pooled, record: Record) -> dict[str, Any]:
+    """What of its document an update answers with: by the record itself or by the parameters, which are for all of them."""
+    plan, target = request.plan, record.target
+    assert target is not None
+    wanted: Any = record.meta.get("_source")
+    if wanted is None:
+        value, includes, excludes = (plan.query.get(name) for name in SOURCE)
+        if value in ("true", "false", ""):
+            wanted = value != "false"
+        elif value is not None:
+            includes = value
+        if includes is not None or excludes is not None:
+            wanted = {"includes": includes.split(",") if includes else [], "excludes": excludes.split(",") if excludes else []}
+    if wanted is None or isinstance(wanted, bool):
+        return {} if wanted is None else {"_source": wanted}
+    resolver = PoolResolver(plan, [target])
+
+    def renamed(names: Any) -> Any:
+        return [renamed(name) for name in names] if isinstance(names, list) else resolver.field(text_of(names))
+
+    if isinstance(wanted, dict):
+        return {"_source": {key: renamed(names) for key, names in wanted.items()}}
+    return {"_source": renamed(wanted)}
 
 
 def _refuse(request: Pooled, record: Record, error: EsproxyError) -> None:

@@ -12,7 +12,8 @@ import orjson
 
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.exchange import Reply
+from esproxy.errors import json_headers
+from esproxy.exchange import Large, Reply
 from esproxy.metadata import cluster
 from esproxy.procedures.pool_search import nothing
 from esproxy.procedures.pool_search import reply as node_reply
@@ -32,17 +33,28 @@ def health(request: Pooled) -> Steps[Reply]:
     options = request.options()
     options.ignore_unavailable = True
     found, directory = yield from request.resolved(request.parts.get("index", "_all"), options)
-    physical: list[str] = []
+    there: list[tuple[str, str]] = []
     for name in found.found:
-        physical.append((yield from request.target(name, directory)).physical)
-    physical += [request.sent_apart(name) for name in found.missing]
+        there.append((name, (yield from request.target(name, directory)).physical))
+    there += [(name, request.sent_apart(name)) for name in found.missing]
+    physical = [name for _, name in there]
+    together = len(set(physical)) < len(physical)
+    level = query.get("level", "cluster")
+    if together and level == "cluster":
+        query["level"] = "indices"
     sent = ",".join(dict.fromkeys(physical)) or nothing(request)
     wanted, plan.filter_path = plan.filter_path, None  # which is for the whole answer
     asked = yield request.send("GET", ["_cluster", "health", sent], query)
-    reply = node_reply(request, asked)
-    if is_error(asked.status, asked.body):
-        return reply
-    answer = orjson.loads(reply.body)
+    reply: Reply | Large
+    if together and not is_error(asked.status, asked.body):
+        answer = apart(orjson.loads(asked.body), there, told=level != "cluster")
+        reply = Reply(asked.status, json_headers(plan.product), b"")
+    else:
+        reply = node_reply(request, asked)
+        assert isinstance(reply, Reply)  # no large answer was asked for
+        if is_error(asked.status, asked.body):
+            return reply
+        answer = orjson.loads(reply.body)
     whole = answer
     if answer.get("status") != "green" and not plan.product and answer.get("active_shards"):
         whole = yield from tenant_health(request)
@@ -51,6 +63,16 @@ def health(request: Pooled) -> Steps[Reply]:
         tree["awareness_attributes"] = attributes
     tree = tree if wanted is None else wanted.apply(tree)
     return Reply(reply.status, reply.headers, encode(plan, tree))
+
+
+def apart(answer: dict[str, Any], there: list[tuple[str, str]], *, told: bool) -> dict[str, Any]:
+    """Health by indices, of which some are in one physical index, as if each had its own. ``there``: names and where they are."""
+    by_physical = answer.pop("indices", {})
+    indices = {name: by_physical[physical] for name, physical in there if physical in by_physical}
+    for key in answer.keys() & {key for index in indices.values() for key in index}:
+        if isinstance(answer[key], int) and not isinstance(answer[key], bool):
+            answer[key] = sum(index[key] for index in indices.values())
+    return {**answer, "indices": indices} if told else answer
 
 
 def tenant_health(request: Pooled) -> Steps[dict[str, Any]]:

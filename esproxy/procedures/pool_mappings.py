@@ -21,6 +21,7 @@ from esproxy.catalogue.pools import JUDGED, ROOT
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
@@ -43,6 +44,7 @@ def check_mapping(mapping: dict[str, Any], product: bool) -> None:
         cause = Refusal(f"Failed to parse value [{mapping['dynamic']}] as only [true] or [false] are allowed.").cause()
         raise _unparsed("Could not convert [dynamic.dynamic] to boolean", product, "illegal_argument_exception", caused_by=cause)
     _check_types(mapping.get("properties") or {}, product)
+    refuse_unsafe_types(mapping)
     for kind in ("runtime", "derived"):
         if any(name.startswith("_") for name in mapping.get(kind) or {}):
             raise Refusal(f"a [{kind}] field cannot have a name that begins with an underscore in a pool")
@@ -227,7 +229,7 @@ def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[
         logical = path if path.startswith("_") else _logical(target, path)
         if logical is not None:
             leaf = logical.rpartition(".")[2]
-            definition = next(iter(told["mapping"].values()), None)
+            definition = next((target.naming.definition(own) for own in told["mapping"].values()), None)
             found[logical] = {"full_name": logical, "mapping": {} if definition is None else {leaf: definition}}
     if "_routing" in found and "_routing" not in target.index.mapping:
         found["_routing"]["mapping"] = {}  # what it says is the pool's

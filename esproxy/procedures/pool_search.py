@@ -15,7 +15,7 @@ from esproxy import core
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.procedures.fan_out import fan_out
+from esproxy.procedures.fan_out import can_merge, fan_out
 from esproxy.procedures.pool_bodies import search_body
 from esproxy.procedures.pool_cursors import Lost, opened, point_in_time, targets_of
 from esproxy.procedures.pool_reply import JSON, NDJSON, nothing, path, reply
@@ -73,6 +73,10 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
         request.over(targets)
     where = path(request, targets) if pit is None or "index" in request.parts else list(plan.route.template)
     answer = yield request.send(method, where, query, body, request.media or JSON, large=True)
+    together = len({target.physical for target in targets}) < len(targets)
+    if together and answer.status >= 400 and not answer.more and pit is None and can_merge(request, given):
+        told = Divided("what fails is told index by index")
+        return (yield from fan_out(request, targets, given, told, filtered=filtered))
     return reply(request, answer, filtered=filtered)
 
 

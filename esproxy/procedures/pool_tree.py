@@ -32,12 +32,13 @@ from esproxy.tenancy.text_queries import rewrite_texts, wanted
 
 JSON = b"application/json"
 LENIENT = Options(ignore_unavailable=True)
+SEARCHING = ("aggs", "aggregations", "knn", "retriever", "rank", "sub_searches")  # what makes nodes search, beside a query
 DEEPEST = 20  # wrappers in one another
 
 
 def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
     """Is there anything for this pass?"""
-    if resolver.named or resolver.read_meta or resolver.fields.none or wanted(body, resolver):
+    if resolver.named or resolver.read_meta or resolver.fields.none or marks & Mark.SUGGEST or wanted(body, resolver):
         return True
     if not marks & Mark.AGGS or resolver.alone:
         return False
@@ -49,6 +50,8 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
     tree, undo = exact.loads(body), request.undo[-1]
     if wanted(body, resolver):
         rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)
+    if marks & Mark.SUGGEST and tree.keys().isdisjoint(SEARCHING) and tree["query"] == no_query(targets):
+        del tree["query"]  # the client gave none, and a node that only suggests runs none
     if resolver.named:
         yield from _names(request, targets, state, tree)
     if resolver.read_meta:
@@ -70,6 +73,11 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
     if resolver.fields.none:
         ask_for_metadata(tree, undo)
     return exact.dumps(tree)
+
+
+def no_query(targets: list[Target]) -> dict[str, Any]:
+    """What the core puts in where the client gives no query."""
+    return {"constant_score": {"filter": filter_of(targets)}}
 
 
 def _buckets_of_index(tree: dict[str, Any]) -> MetaFields | None:
@@ -159,7 +167,7 @@ def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -
         if isinstance(target, str) or holder.get(lookup.id) is None:
             continue  # the node's to refuse
         id = text_of(holder[lookup.id])
-        path = text_of(holder.get("path", ""))
+        path = targets[0].naming.logical(text_of(holder.get("path", "")))
         where = [target.physical, "_doc", target.id_front + id]
         answer = yield request.send("GET", where, {"routing": target.scope})
         if answer.status not in (200, 404):

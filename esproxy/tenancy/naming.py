@@ -17,12 +17,15 @@ import re
 from functools import cached_property
 from typing import Any, Protocol
 
+import orjson
+
+from esproxy import exact
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
 from esproxy.catalogue.dynamic_rules import OBJECTS
 from esproxy.catalogue.fields import flatten, hides, nest
-from esproxy.catalogue.objects import logical_object, object_mapping
+from esproxy.catalogue.objects import logical_definition, logical_object, logical_text, object_mapping
 from esproxy.catalogue.pools import ROOT
 from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
@@ -30,6 +33,11 @@ from esproxy.errors import Refusal
 from esproxy.tenancy.expressions import matching
 
 SPACE = b" \t\r\n"
+DOC_COUNT = "_doc_count"
+# Members that no document may have, on any engine.
+META_MEMBERS = frozenset(
+    ("_id", "_index", "_source", "_routing", "_field_names", "_ignored", "_nested_path", "_seq_no", "_version")
+)  # fmt: skip
 
 
 class Naming(Protocol):
@@ -81,6 +89,9 @@ class Naming(Protocol):
 
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         """The index's mapping, of a node's answer about the physical one."""
+
+    def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
+        """One field's definition, of a node's answer."""
 
     def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
         """What the node is sent for an addition to the mapping; None where fields are claimed first. Raises Refusal."""
@@ -188,6 +199,9 @@ class Shared:
         properties = nest(own)
         return {**root, "properties": properties} if properties else root
 
+    def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
+        return physical
+
     def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
         return None
 
@@ -206,7 +220,6 @@ class Nested:
         self.request = {
             Kind.FIELD: Action(Op.PREFIX, prefix),
             Kind.SOURCE: Action(Op.PREFIX, prefix),
-            Kind.DOC: Action(Op.WRAP, self.front, b"}"),
         }
         self.answer = {Kind.FIELD: Action(Op.STRIP, prefix)}
 
@@ -220,20 +233,43 @@ class Nested:
         return physical.removeprefix(self.prefix) if physical.startswith(self.prefix) else None
 
     def document(self, raw: bytes) -> bytes:
+        """What the node reads of a document's root it does not read below: a member with the name of a meta field, which it
+        refuses, goes up as it is to be refused; a count of documents goes beside the object."""
+        if b'"_' in raw or b"\\" in raw:
+            members = orjson.loads(raw).keys()
+            if not members.isdisjoint(META_MEMBERS):
+                return raw
+            if DOC_COUNT in members:
+                return self._counted(raw)
         return self.front + raw + b"}"
+
+    def _counted(self, raw: bytes) -> bytes:
+        tree = exact.loads(raw)
+        count = tree.pop(DOC_COUNT)
+        return exact.dumps({self.root: tree, DOC_COUNT: count})
 
     def source(self, raw: bytes) -> bytes:
         """What is not in the object is a part that a node took out: an inner hit's, or nothing at all."""
         if raw.startswith(self.front):
-            return raw[len(self.front) : -1]
-        found = re.match(rb'\{\s*"%b"\s*:\s*' % self.root.encode(), raw)  # as ``pretty`` writes it
-        return raw if found is None else raw[found.end() : -1].rstrip(SPACE)
+            inner = raw[len(self.front) : -1]
+        else:
+            found = re.match(rb'\{\s*"%b"\s*:\s*' % self.root.encode(), raw)  # as ``pretty`` writes it
+            if found is None:
+                return raw
+            inner = raw[found.end() : -1].rstrip(SPACE)
+        if inner.endswith(b"}"):
+            return inner
+        tree = exact.loads(raw)  # with a count beside the object
+        return exact.dumps(tree.pop(self.root) | tree)
 
     def text(self, text: str) -> str:
-        return text.replace(self.prefix, "").replace(f"[{self.root}]", "[_doc]")
+        return logical_text(text, self.index.n)
 
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         return logical_object(self.index.mapping, physical, self.index.n)
+
+    def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
+        return logical_definition(physical, self.index.n)
 
     def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
         return {"properties": object_mapping(mapping, self.index.n, new=False)}
@@ -272,6 +308,9 @@ class Alone:
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         """``_routing`` is the pool's own, unless it was declared as well."""
         return {key: value for key, value in physical.items() if key != "_routing" or key in self.index.mapping}
+
+    def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
+        return physical
 
     def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
         return mapping

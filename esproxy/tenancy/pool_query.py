@@ -19,6 +19,7 @@ from esproxy.tenancy.target import Target
 
 RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards", "ignore_throttled"))
 QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
+MODES = ("missing", "popular", "always")  # of suggestions
 DEFAULT_FIELD = {"df": "default_field"}
 
 
@@ -94,6 +95,10 @@ def body_with_query(plan: Plan, body: bytes) -> bytes:
     if "sort" in in_body:
         given = tree.get("sort", [])
         tree["sort"] = [*(given if isinstance(given, list) else [given]), *map(_sort, plan.query["sort"].split(","))]
+    if "suggest_field" in in_body:
+        field = plan.query["suggest_field"]
+        term = {"field": field, "size": int(plan.query.get("suggest_size", 5)), "suggest_mode": plan.query["suggest_mode"]}
+        tree["suggest"] = {field: {"text": plan.query.get("suggest_text", plan.query.get("q")), "term": term}}
     if "stored_fields" in in_body:
         tree["stored_fields"] = plan.query["stored_fields"]
     return exact.dumps(tree)
@@ -107,6 +112,8 @@ def moved(plan: Plan) -> set[str]:
     query = plan.query
     if any(name in ("_index", "_id") for name in (part.partition(":")[0] for part in query.get("sort", "").split(","))):
         found.add("sort")
+    if "suggest_field" in query and query.get("suggest_size", "5").isdecimal() and query.get("suggest_mode") in MODES:
+        found |= {name for name in query if name.startswith("suggest_")}
     sources = ("_source_includes", "_source_excludes")
     if query.get("stored_fields") == NONE and query.get("_source", "false") == "false" and not query.keys() & set(sources):
         found.add("stored_fields")

@@ -45,7 +45,8 @@ class PoolAnswer:
         self.here: list[Target] = []  # those of the index that was named last
         self.last: Target | None = None  # whose id was seen since, or the only one of that index
         self.verified = False  # an id has been checked since
-        self.unnamed: list[Target | None] = []  # whose name goes to each mark; None: no id has followed
+        self.before: Target | None = None  # the last one until a name came
+        self.unnamed: list[Target | None] = []  # whose name goes to each mark: an id's that follows, else that of the one before
         self.waiting = False  # the last mark waits for its id
         self.settled = 0  # marks that have been named and left
         self.kept = b""  # of the answer, from the mark that waits
@@ -75,6 +76,7 @@ class PoolAnswer:
         raise Violation(f"a position of kind {kind.name}")
 
     def name(self, physical: str) -> str:
+        self.before = self.last
         self.verified = False
         self.here = self.indices.get(physical, [])
         self.last = self.here[0] if len(self.here) == 1 else None
@@ -115,7 +117,7 @@ class PoolAnswer:
 
     def _mark(self) -> bytes:
         self.waiting = True
-        self.unnamed.append(None)
+        self.unnamed.append(self.before if self.before in self.here else None)
         return b'"\x00%d"' % (self.settled + len(self.unnamed) - 1)
 
     def named(self, out: bytes, last: bool) -> bytes:

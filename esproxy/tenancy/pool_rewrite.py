@@ -243,10 +243,12 @@ def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[st
     """Make names and ids of a search body physical, in place. ``elsewhere``: targets of lookups, or the name to send for one
     that is not there. Raises Refusal."""
     done: set[int] = set()
-    for holder, key, kind, is_key, lookup, _ in found:
+    for holder, key, kind, is_key, lookup, above in found:
         if id(holder) in done or (not is_key and holder[key] is None):
             continue
         if lookup is not None and (holder.get(lookup.id) is not None or isinstance(holder.get("query"), dict)):
+            if above is not None and above[1] == "indexed_shape":
+                holder.setdefault("path", targets[0].naming.field("shape"))  # where nodes look by default
             _rewrite_lookup(holder, lookup, targets, elsewhere)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
@@ -269,6 +271,8 @@ def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target],
         holder[keys.index] = target
         return
     holder[keys.index] = target.physical
+    if isinstance(holder.get("path"), str):  # a field of that index, which was taken for one of the targets'
+        holder["path"] = target.naming.field(targets[0].naming.logical(holder["path"]))
     if isinstance(holder.get("query"), dict):
         refilter(holder["query"], target)
     if holder.get(keys.id) is None:

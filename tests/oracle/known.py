@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-ALL = "dedicated shared"
+ALL = "dedicated per-tenant shared"
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "admin.cat_text",
