@@ -62,7 +62,7 @@ def logical_definition(definition: dict[str, Any], number: int) -> dict[str, Any
 def logical_text(text: str, number: int) -> str:
     """A node's words about the object, without it."""
     name = names.object_name(number)
-    return text.replace(name + ".", "").replace(f"[{name}]", "[_doc]")
+    return text.replace(name + ".", "").replace(f"['{name}']", "").replace(f"[{name}]", "[_doc]")
 
 
 def _back(number: int) -> tuple[Rename, Callable[[Any], Any]]:

@@ -25,6 +25,7 @@ REASONS = {
     "data stream": "a data stream's backing index",
     "resize": "the source or target of a shrink, split or clone",
     "mode": "an index mode other than standard",
+    "field limit": "in ``per-tenant``, a limit of fields of its own: the node counts those of the whole physical index",
     "root parameters": "mapping parameters that apply to the whole physical index",
 }
 # Root parameters that belong to each logical index: the proxy applies them in ``shared``, an object has them in ``per-tenant``.
@@ -59,8 +60,10 @@ class Plan:
 
 # Of these, those that a pool has too, where they come to nothing because no field is added by itself: the node judges them.
 JUDGED = frozenset(("dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats"))
+DEFAULT_LIMIT = 1000  # of fields, on nodes
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
-APPLIED = frozenset(("index.hidden", "index.provided_name", "index.mapping.total_fields.limit"))
+LIMIT = "index.mapping.total_fields.limit"
+APPLIED = frozenset(("index.hidden", "index.provided_name", LIMIT))
 
 
 def reason_for_one(plan: Plan) -> str | None:
@@ -80,6 +83,8 @@ def reason_for_one(plan: Plan) -> str | None:
             return "sorting"
         if name == "mode" and value != "standard":
             return "mode"
+        if key == LIMIT and plan.layout == "per-tenant":
+            return "field limit"
     if plan.mapping.keys() - ROOT[plan.layout]:
         return "root parameters"
     return None
@@ -96,8 +101,12 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
 def new_pool(plan: Plan, of: str, first: int) -> Pool:
     """A family without generations, which will begin with ``first``. In ``per-tenant`` the mapping is the objects' (see
     esproxy.catalogue.objects), but for an index that is alone: it needs no object."""
-    nested = plan.layout == "per-tenant" and reason_for_one(plan) is None
-    return Pool(of, {} if nested else plan.mapping, plan.physical_settings, first, first)
+    if plan.layout == "shared":
+        return Pool(of, plan.mapping, plan.physical_settings, first, first)
+    if reason_for_one(plan) is None:
+        return Pool(of, {}, plan.physical_settings, first, first)
+    limit = {LIMIT: plan.settings.get(LIMIT, DEFAULT_LIMIT)}
+    return Pool(of, plan.mapping, plan.physical_settings | limit, first, first)
 
 
 def open_generation(pool: Pool) -> Generation:
@@ -121,7 +130,7 @@ def body(pool: Pool, layout: str, caps: Caps) -> dict[str, Any]:
         mappings = {**pool.mapping, "_routing": {"required": True}}
     if layout == "shared":
         mappings["properties"] = physical_properties(pool.mapping.get("properties", {}))
-    settings = {**pool.settings, "index.mapping.total_fields.limit": caps.node_fields}
+    settings = {LIMIT: caps.node_fields, **pool.settings}
     settings.setdefault("index.number_of_shards", 1)
     return {"settings": settings, "mappings": mappings}
 

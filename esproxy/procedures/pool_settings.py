@@ -21,7 +21,7 @@ import orjson
 from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change, change_directory
 from esproxy.catalogue.documents import Directory, Index
-from esproxy.catalogue.pools import APPLIED
+from esproxy.catalogue.pools import APPLIED, LIMIT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
@@ -31,7 +31,7 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 
-POOLS_OWN = ("index.mapping.total_fields.limit",)
+POOLS_OWN = (LIMIT,)
 REFUSED = ("default_pipeline", "final_pipeline", "search.default_pipeline", "blocks.", "routing_partition_size")
 NEUTRAL = ("_none", False, "false", None)
 # Beginnings of names: how soon, how often, how safely; of what is shown by an answer, nothing.
@@ -141,7 +141,7 @@ def put_settings(request: Pooled) -> Steps[Reply]:
         _check(target, wanted)
     for target in targets:
         own = {name: value for name, value in wanted.items() if not (keep and name in target.index.settings)}
-        told = {name: value for name, value in own.items() if name not in APPLIED}
+        told = {name: value for name, value in own.items() if name not in APPLIED or _nodes(name, target)}
         if target.index.reason is not None and told:
             query = {"preserve_existing": "true"} if keep else {}
             body = orjson.dumps(told)
@@ -150,6 +150,11 @@ def put_settings(request: Pooled) -> Steps[Reply]:
                 return node_reply(request, answer)
         yield from _keep(request, target, own)
     return acknowledged(request)
+
+
+def _nodes(name: str, target: Target) -> bool:
+    """Does the node apply a setting that the proxy applies elsewhere? It adds the fields of ``per-tenant``."""
+    return name == LIMIT and not target.naming.inferred
 
 
 def _check(target: Target, wanted: dict[str, Any]) -> None:

@@ -54,7 +54,8 @@ def compare(where: tuple[str, int], direct: Played, proxied: Played, layouts: Co
     everywhere = [row for row in rows if row.everywhere]
     if call.differs is not None:
         named = [row for row in rows if row.name == call.differs]
-        if named and named[0].refused:
+        alone = len(layouts) == 1  # in a mixture, the indices may lie elsewhere
+        if named and named[0].refused and (alone or str(proxied.answer.status) in named[0].refused.split("|")):
             return _refused(where, call, proxied, named[0])
         everywhere += named
     left, right = normalise(direct.answer, str(call), layouts), normalise(proxied.answer, str(call), layouts)

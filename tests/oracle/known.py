@@ -96,6 +96,15 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         ALL,
         "the position in a script that was rewritten",
     ),
+    ("rare.mapping_roots", "GET /m/_mapping", "es os", "per-tenant", "what was refused to be put is not there"),
+    (
+        "search.highlighting",
+        'POST /_search {"query": {"bool": {"must": [{"term": {"_index"',
+        "os",
+        "per-tenant",
+        "marks in the field _index are an error",
+    ),
+    ("search.body_parameters", 'POST /_search {"slice"', "os", "per-tenant", "the order of the failed shards"),
 )
 
 
