@@ -26,6 +26,7 @@ from esproxy.procedures.pool_declared import acknowledged, answer, declaration, 
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.pool_rewrite import refuse_lookup
 from esproxy.tenancy.target import Target, physical_expression
 
 Definition = dict[str, Any]
@@ -48,6 +49,11 @@ def check_mapping(mapping: dict[str, Any], product: bool) -> None:
     for kind in ("runtime", "derived"):
         if any(name.startswith("_") for name in mapping.get(kind) or {}):
             raise Refusal(f"a [{kind}] field cannot have a name that begins with an underscore in a pool")
+        for name, definition in (mapping.get(kind) or {}).items():
+            refuse_lookup(name, definition)
+    for template in mapping.get("dynamic_templates") or []:
+        for name, definition in template.items() if isinstance(template, dict) else ():
+            refuse_lookup(name, definition.get("runtime") if isinstance(definition, dict) else None)
 
 
 def _check_types(properties: Any, product: bool) -> None:

@@ -184,10 +184,8 @@ def walk(
 def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal.
     A pool of one has nobody else's."""
-    if marks & Mark.RUNTIME and resolver.fields.underscored:
-        tree = orjson.loads(body)
-        if any(name.startswith("_") for defined in ("runtime_mappings", "derived") for name in tree.get(defined) or {}):
-            raise Refusal("a request cannot define fields that begin with an underscore, which could hide the pool's own")
+    if marks & Mark.RUNTIME:
+        _check_defined(orjson.loads(body), resolver)
     if resolver.alone:
         return
     if marks & Mark.SUGGEST and not resolver.own_terms:
@@ -195,6 +193,22 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     escaped = b"\\" in body
     if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
         raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
+
+
+def _check_defined(tree: dict[str, Any], resolver: PoolResolver) -> None:
+    """Fields that a request defines."""
+    for defined in ("runtime_mappings", "derived"):
+        fields = tree.get(defined) or {}
+        if resolver.fields.underscored and any(name.startswith("_") for name in fields):
+            raise Refusal("a request cannot define fields that begin with an underscore, which could hide the pool's own")
+        for name, definition in fields.items():
+            refuse_lookup(name, definition)
+
+
+def refuse_lookup(name: str, definition: Any) -> None:
+    """A field that looks values up in other documents does so in a whole physical index, and takes no filter."""
+    if isinstance(definition, dict) and definition.get("type") == "lookup":
+        raise Refusal(f"the field [{name}] of type [lookup] is not available for indices in a pool: it reads the whole pool")
 
 
 # --- the second pass ---------------------------------------------------------------------------------

@@ -1,0 +1,275 @@
+"""Indices of ``per-tenant``: objects in one physical index. What goes up for one, and how requests over several are merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from esproxy.catalogue import names
+from esproxy.catalogue.documents import OPEN, Directory, Entry, Index
+from esproxy.exchange import Send
+from esproxy.tenancy.naming import Nested
+from tests.unit.pools.pool_gate import Gate, gate, hit, hits
+
+OWN = "own~acme-1-1"
+
+
+def nested(engine: str = "opensearch", **mappings: dict[str, Any]) -> Gate:
+    """acme has ``logs`` (17) and ``books`` (18) in one physical index, and ``lone`` (19) in one of its own."""
+    it = gate(engine, layout="per-tenant")
+    where = {"logs": (17, OWN, None), "books": (18, OWN, None), "lone": (19, "one~acme-19-1", "analysis")}
+    entries = {name: Entry(n, "per-tenant", physical[:-2], physical, OPEN) for name, (n, physical, _) in where.items()}
+    it.put(names.directory_id("acme"), Directory("acme", 100, indices=entries))
+    for name, (n, physical, reason) in where.items():
+        index = Index("acme", name, n, "per-tenant", physical[:-2], mappings.get(name, {}), {}, reason=reason)
+        it.put(names.index_id("acme", n), index)
+    return it
+
+
+def index_of(send: Send) -> int:
+    """The number of the index that a search is for, by its filter."""
+    (filtered,) = orjson.loads(send.body)["query"]["bool"]["filter"]
+    return int(filtered["term"]["_routing"].rpartition(".")[2])
+
+
+def found(number: int, id: str, score: float | None = 1.0, **more: Any) -> dict[str, Any]:
+    physical = OWN if number < 19 else "one~acme-19-1"
+    return hit(physical, f"acme.{number}:{id}", {f"n{number}": {"a": 1}} if number < 19 else {"a": 1}, **{"_score": score, **more})
+
+
+# --- one index ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [
+        ({"match": {"t": "fish"}}, {"match": {"n17.t": "fish"}}),
+        ({"multi_match": {"query": "x"}}, {"multi_match": {"query": "x", "fields": ["n17.*"], "lenient": True}}),
+        ({"query_string": {"query": "a:x"}}, {"query_string": {"query": "n17.a:x", "fields": ["n17.*"], "lenient": True}}),
+        ({"query_string": {"query": "x", "default_field": "t"}}, {"query_string": {"query": "x", "default_field": "n17.t"}}),
+        (
+            {"terms": {"k": {"index": "books", "id": "1", "path": "list"}}},
+            {"terms": {"n17.k": {"index": OWN, "id": "acme.18:1", "path": "n18.list", "routing": "acme.18"}}},
+        ),
+    ],
+)
+def test_query_names_fields_of_the_object(query: Any, sent: Any) -> None:
+    it = nested()
+    status, answer = it.ask("POST", "/logs/_search", {"query": query}, lambda send: hits(found(17, "1")))
+    assert status == 200, answer
+    assert it.body["query"]["bool"]["must"] == [sent]
+    assert answer["hits"]["hits"][0]["_source"] == {"a": 1}
+    assert answer["hits"]["hits"][0]["_index"] == "logs"
+
+
+def test_indexed_shape_without_a_path_is_looked_up_where_nodes_do() -> None:
+    it = nested()
+    it.ask("POST", "/logs/_search", {"query": {"geo_shape": {"g": {"indexed_shape": {"index": "books", "id": "1"}}}}}, lambda s: hits())
+    (shape,) = it.body["query"]["bool"]["must"]
+    assert shape["geo_shape"]["n17.g"]["indexed_shape"]["path"] == "n18.shape"
+
+
+def test_suggestions_alone_are_asked_for_without_a_query() -> None:
+    it = nested()
+    body = {"suggest": {"s": {"text": "x", "term": {"field": "t"}}}}
+    it.ask("POST", "/logs/_search", body, lambda send: hits())
+    assert "query" not in it.body and it.body["suggest"]["s"]["term"]["field"] == "n17.t"
+
+
+@pytest.mark.parametrize("also", [{"aggs": {"a": {"max": {"field": "n"}}}}, {"query": {"match_all": {}}}])
+def test_suggestions_beside_a_search_keep_its_filter(also: Any) -> None:
+    it = nested()
+    it.ask("POST", "/logs/_search", {"suggest": {"s": {"text": "x", "term": {"field": "t"}}}, **also}, lambda send: hits())
+    assert b"acme.17" in orjson.dumps(it.body["query"])
+
+
+@pytest.mark.parametrize(
+    ("document", "stored"),
+    [
+        (b'{"a":1}', b'{"n17":{"a":1}}'),
+        (b'{"_id":"x"}', b'{"_id":"x"}'),  # the node's to refuse
+        (b'{"\\u005fid":"x"}', b'{"\\u005fid":"x"}'),
+        (b'{"a":"_id"}', b'{"n17":{"a":"_id"}}'),
+        (b'{"_doc_count":5,"a":1}', b'{"n17":{"a":1},"_doc_count":5}'),
+    ],
+)
+def test_document_is_nested(document: bytes, stored: bytes) -> None:
+    naming = Nested(Index("acme", "logs", 17, "per-tenant", "own~acme-1", {}, {}))
+    assert naming.document(document) == stored
+    if stored.startswith(b'{"n17"'):
+        assert orjson.loads(naming.source(stored)) == orjson.loads(document)
+
+
+def test_index_that_is_alone_has_no_object() -> None:
+    it = nested()
+    status, answer = it.ask("POST", "/lone/_search", {"query": {"match": {"t": "x"}}}, lambda send: hits(found(19, "1")))
+    assert status == 200 and it.body["query"]["bool"]["must"] == [{"match": {"t": "x"}}]
+    assert answer["hits"]["hits"][0]["_source"] == {"a": 1}
+
+
+def test_percolator_field_is_refused_in_a_pool() -> None:
+    status, answer = nested().ask("PUT", "/logs/_mapping", {"properties": {"q": {"type": "percolator"}}})
+    assert status == 400 and "percolator" in answer["error"]["reason"]
+
+
+LOOKUP = {"type": "lookup", "target_index": "logs", "input_field": "k", "target_field": "k", "fetch_fields": ["s"]}
+
+
+@pytest.mark.parametrize("made", [nested, gate])
+def test_field_that_is_looked_up_in_a_whole_pool_is_refused(made: Any) -> None:
+    it = made("elasticsearch")
+    status, answer = it.ask("POST", "/logs/_search", {"runtime_mappings": {"r": LOOKUP}, "fields": ["r"]}, lambda send: hits())
+    assert status == 400 and "lookup" in answer["error"]["reason"] and not it.sends
+    lines = b'{"index":"logs"}\n' + orjson.dumps({"runtime_mappings": {"r": LOOKUP}}) + b"\n"
+    status, answer = it.ask("POST", "/_msearch", lines, lambda send: hits())
+    assert status == 400 and not it.sends
+    for mapping in ({"runtime": {"r": LOOKUP}}, {"dynamic_templates": [{"t": {"match": "*", "runtime": LOOKUP}}]}):
+        status, answer = it.ask("PUT", "/logs/_mapping", mapping)
+        assert status == 400 and "lookup" in answer["error"]["reason"] and not it.sends
+        status, answer = it.ask("PUT", "/made", {"mappings": mapping})
+        assert status == 400 and "lookup" in answer["error"]["reason"] and not it.sends
+
+
+def test_bulk_answers_with_fields_by_the_client_s_names() -> None:
+    it = nested()
+    lines = b'{"update":{"_index":"logs","_id":"1"}}\n{"doc":{"a":2}}\n{"update":{"_index":"books","_id":"1"}}\n{"doc":{"a":2}}\n'
+    items = [
+        {"update": {"_index": OWN, "_id": "acme.17:1", "status": 200, "get": {"found": True, "_source": {"n17": {"a": 2}}}}},
+        {"update": {"_index": OWN, "_id": "acme.18:1", "status": 409, "error": {"type": "x", "reason": "r", "index": OWN}}},
+    ]
+    status, answer = it.ask("POST", "/_bulk?_source=a", lines, lambda send: {"took": 1, "errors": True, "items": items})
+    assert status == 200, answer
+    assert it.lines[0]["update"]["_source"] == {"includes": ["n17.a"], "excludes": []}
+    assert it.lines[2]["update"]["_source"] == {"includes": ["n18.a"], "excludes": []}
+    assert answer["items"][0]["update"]["get"]["_source"] == {"a": 2}
+    assert answer["items"][1]["update"]["error"]["index"] == "books"
+
+
+# --- several ------------------------------------------------------------------------------------------
+
+
+def test_search_over_objects_is_merged_by_score() -> None:
+    it = nested()
+
+    def node(send: Send) -> Any:
+        number = index_of(send)
+        return hits(*(found(number, str(score), score) for score in ((3.0, 1.0) if number == 17 else (4.0, 2.0))))
+
+    status, answer = it.ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "from": 1, "size": 2}, node)
+    assert status == 200, answer
+    assert [(one["_index"], one["_id"]) for one in answer["hits"]["hits"]] == [("logs", "3.0"), ("books", "2.0")]
+    assert answer["hits"]["total"] == {"value": 4, "relation": "eq"}
+    assert [orjson.loads(send.body)["size"] for send in it.sends] == [3, 3]
+    assert {orjson.loads(send.body)["query"]["bool"]["must"][0]["match"].popitem()[0] for send in it.sends} == {"n17.t", "n18.t"}
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (["n"], [1, 2, 3, None]),
+        ([{"n": "desc"}], [3, 2, 1, None]),
+        ([{"n": {"order": "asc", "missing": "_first"}}], [None, 1, 2, 3]),
+    ],
+)
+def test_search_over_objects_is_merged_by_its_sort(sort: Any, order: Any) -> None:
+    values = {17: [v for v in order if v in (1, 3)], 18: [v for v in order if v in (2, None)]}
+
+    def node(send: Send) -> Any:
+        number = index_of(send)
+        return hits(*(found(number, str(value), None, sort=[value]) for value in values[number]))
+
+    _, answer = nested().ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "sort": sort}, node)
+    assert [one["sort"][0] for one in answer["hits"]["hits"]] == order
+
+
+def test_numbers_that_stay_text_are_compared_as_numbers() -> None:
+    def node(send: Send) -> Any:
+        number = index_of(send)
+        body = orjson.dumps(hits(found(number, "1", None, sort=[0])))
+        return 200, body.replace(b'"sort":[0]', b'"sort":[1.0E10]' if number == 17 else b'"sort":[9.0]')
+
+    status, answer = nested().ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "sort": ["n"]}, node)
+    assert status == 200 and [one["_index"] for one in answer["hits"]["hits"]] == ["books", "logs"]
+
+
+def test_total_is_cut_at_what_the_client_wants_counted() -> None:
+    def node(send: Send) -> Any:
+        return {**hits(), "hits": {"total": {"value": 3, "relation": "eq"}, "max_score": None, "hits": []}}
+
+    _, answer = nested().ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "track_total_hits": 5, "size": 0}, node)
+    assert answer["hits"]["total"] == {"value": 5, "relation": "gte"}
+
+
+@pytest.mark.parametrize("body", [{"aggs": {"a": {"max": {"field": "n"}}}}, {"collapse": {"field": "k"}}])
+def test_what_cannot_be_merged_is_refused(body: Any) -> None:
+    it = nested()
+    status, answer = it.ask("POST", "/logs,books/_search", body)
+    assert status == 400 and "several indices at once" in answer["error"]["reason"] and not it.sends
+
+
+def test_answer_for_one_object_with_a_document_of_another_is_withheld() -> None:
+    status, _ = nested().ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}}, lambda send: hits(found(17, "1")))
+    assert status == 500
+
+
+def test_counts_are_summed_and_the_first_error_is_the_answer() -> None:
+    shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+    counted = {"count": 2, "_shards": shards}
+    _, answer = nested().ask("POST", "/logs,books/_count", {"query": {"term": {"k": 1}}}, lambda send: counted)
+    assert answer == {"count": 4, "_shards": {**shards, "total": 2, "successful": 2}}
+    broken = {"error": {"root_cause": [], "type": "x", "reason": "r"}, "status": 400}
+
+    def node(send: Send) -> Any:
+        return counted if index_of(send) == 17 else (400, broken)
+
+    status, answer = nested().ask("POST", "/logs,books/_count", {"query": {"term": {"k": 1}}}, node)
+    assert status == 400 and answer["error"]["type"] == "x"
+
+
+def test_failed_shards_of_all_indices_are_told_together() -> None:
+    def node(send: Send) -> Any:
+        cause = {"type": "x", "reason": "r", "index": OWN}
+        failed = [{"shard": 0, "index": OWN, "node": "n", "reason": cause}]
+        error = {"root_cause": [cause], "type": "t", "reason": "all", "phase": "query", "grouped": True, "failed_shards": failed}
+        return 400, {"error": error, "status": 400}
+
+    status, answer = nested().ask("POST", "/logs,books/_search", {"query": {"match_all": {}}}, node)
+    assert status == 400
+    assert [shard["index"] for shard in answer["error"]["failed_shards"]] == ["books", "logs"]
+    assert [cause["index"] for cause in answer["error"]["root_cause"]] == ["books", "logs"]
+
+
+def test_calls_by_query_go_one_after_the_other_within_max_docs() -> None:
+    it = nested()
+
+    def node(send: Send) -> Any:
+        return {"took": 1, "timed_out": False, "total": 2, "deleted": 2, "batches": 1, "version_conflicts": 0, "noops": 0,
+                "retries": {"bulk": 0, "search": 0}, "throttled_millis": 0, "requests_per_second": -1.0,
+                "throttled_until_millis": 0, "failures": []}  # fmt: skip
+
+    _, answer = it.ask("POST", "/logs,books/_delete_by_query?max_docs=3", {"query": {"term": {"k": 1}}}, node)
+    assert [orjson.loads(send.body)["max_docs"] for send in it.sends] == [3, 1]
+    assert (answer["deleted"], answer["batches"]) == (4, 2)
+    it.sends.clear()
+    it.ask("POST", "/logs,books/_delete_by_query?max_docs=2", {"query": {"term": {"k": 1}}}, node)
+    assert len(it.sends) == 1
+
+
+def test_health_of_indices_in_one_physical_index_is_told_for_each() -> None:
+    it = nested("elasticsearch")
+
+    def node(send: Send) -> Any:
+        index = {"status": "green", "number_of_shards": 1, "number_of_replicas": 0, "active_primary_shards": 1, "active_shards": 1,
+                 "relocating_shards": 0, "initializing_shards": 0, "unassigned_shards": 0}  # fmt: skip
+        figures = {key: value for key, value in index.items() if not key.startswith("number_of")}
+        return {"cluster_name": "c", "timed_out": False, "number_of_nodes": 1, "number_of_data_nodes": 1, **figures,
+                "delayed_unassigned_shards": 0, "number_of_pending_tasks": 0, "number_of_in_flight_fetch": 0,
+                "task_max_waiting_in_queue_millis": 0, "active_shards_percent_as_number": 100.0,
+                "indices": {OWN: index}}  # fmt: skip
+
+    status, answer = it.ask("GET", "/_cluster/health/logs,books?level=indices", b"", node)
+    assert status == 200 and answer["active_shards"] == 2 and sorted(answer["indices"]) == ["books", "logs"]
+    status, answer = it.ask("GET", "/_cluster/health/logs,books", b"", node)
+    assert answer["active_primary_shards"] == 2 and "indices" not in answer
