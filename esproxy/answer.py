@@ -20,6 +20,7 @@ from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.exchange import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.metadata import cluster
+from esproxy.metadata.nodes import masked_address, masked_node
 from esproxy.metadata.settings import restore_settings
 from esproxy.request import Plan
 from esproxy.tenancy.tenant import COLLECT
@@ -27,6 +28,7 @@ from esproxy.tenancy.text import restore_text
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
+MACHINES = (Kind.NODE, Kind.ADDRESS)
 
 
 class AnswerResolver:
@@ -53,7 +55,13 @@ class AnswerResolver:
             return raw
         if kind is Kind.CURSOR:
             return orjson.dumps(self.plan.seal_cursor(value))
+        if kind in MACHINES:
+            return orjson.dumps(self.machine(kind, value))
         return orjson.dumps(self.name(value) if kind in NAMES else self.own(value))
+
+    def machine(self, kind: Kind, value: str) -> str:
+        """A node or an address as the tenant sees it."""
+        return masked_address(value) if kind is Kind.ADDRESS else masked_node(self.plan.cluster, self.plan.owner().id, value)
 
     def name(self, physical: str) -> str:
         """The logical name of an index. Raises Violation for one that is not the tenant's."""

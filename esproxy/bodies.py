@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -18,13 +19,18 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
-from esproxy.metadata.settings import rewrite_settings
+from esproxy.metadata.settings import refuse_files, rewrite_settings
 from esproxy.request import NDJSON_TYPES, Plan, check_no_body, media_of, physical_target
 from esproxy.tenancy.metafields import MetaFields, Restores, Several
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 
 WRITING = frozenset(("bulk", "update", "update_by_query", "delete_by_query"))  # whose scripts have ctx
-MAPPING = frozenset(("indices.create", "indices.put_mapping"))
+# What is checked in a body beside its names: endpoint → what refuses.
+CHECKS: dict[str, Callable[[Any], None]] = {
+    "indices.create": refuse_unsafe_types,
+    "indices.put_mapping": refuse_unsafe_types,
+    "indices.analyze": refuse_files,
+}
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
 COPY = core.Bindings({})
@@ -81,7 +87,7 @@ def rewriter(plan: Plan, max_depth: int) -> Rewriter:
     assert plan.endpoint.request is not None
     if plan.cluster.engine.tables.states[plan.endpoint.request].get("kind") == "DOC":
         return UNPARSED
-    return JsonBody(plan, plan.endpoint.request, max_depth, mapping=plan.route.row.name in MAPPING)
+    return JsonBody(plan, plan.endpoint.request, max_depth, check=CHECKS.get(plan.route.row.name))
 
 
 def bulk_pass(plan: Plan, max_depth: int, **options: Any) -> core.BulkPass:
@@ -119,13 +125,13 @@ UNPARSED = Unparsed()
 
 
 class JsonBody:
-    """One JSON body under one state. ``mapping``: it may hold the types of fields."""
+    """One JSON body under one state. ``check``: what looks at the whole of it once its names are rewritten."""
 
-    __slots__ = ("mapping", "place", "plan", "run")
+    __slots__ = ("check", "place", "plan", "run")
 
-    def __init__(self, plan: Plan, state: int, max_depth: int, *, mapping: bool = False) -> None:
+    def __init__(self, plan: Plan, state: int, max_depth: int, *, check: Callable[[Any], None] | None = None) -> None:
         self.plan = plan
-        self.mapping = mapping
+        self.check = check
         resolver = RequestResolver(plan)
         self.run = core.Pass(plan.cluster.engine.grammar, state, _bindings(plan), resolver, max_depth=max_depth)
         self.place = START
@@ -147,12 +153,12 @@ class JsonBody:
 
     @property
     def wants_whole(self) -> bool:
-        return self.by_index or self.mapping
+        return self.by_index or self.check is not None
 
     def end(self, out: bytes) -> bytes:
         plan = self.plan
-        if self.mapping:
-            refuse_unsafe_types(orjson.loads(out))
+        if self.check is not None:
+            self.check(orjson.loads(out))
         if self.by_index:
             plan.meta = meta = MetaFields.of_body(orjson.loads(out))
             if meta.inputs:

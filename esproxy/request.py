@@ -207,11 +207,12 @@ def check_no_body(plan: Plan) -> None:
 def physical_target(plan: Plan) -> bytes:
     """The node's request target. Raises Refusal for an unknown parameter or a name that is none."""
     template, done = plan.route.template, ""
-    if "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
+    listed = plan.route.row.listed
+    if listed == "index" and "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
         template, plan.parts["index"] = plan.route.with_index, plan.query.pop("index")
     elif plan.route.row.all and plan.route.with_index is not None and not plan.pit and not _help(plan):
-        template, done = plan.route.with_index, "index"
-        plan.parts["index"] = plan.owner().names.everything(plan.spelled)
+        template, done = plan.route.with_index, listed
+        plan.parts[listed] = plan.owner().names.everything(plan.spelled)
     path: list[str] = []
     for part in template:
         if part[0] != "{":

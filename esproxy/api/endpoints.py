@@ -17,8 +17,10 @@ ENDPOINTS = (
     "indices.get_field_mapping", "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings",
     "indices.validate_query", "indices.put_alias", "indices.get_alias", "indices.exists_alias", "indices.delete_alias",
     "indices.update_aliases",
+    "indices.open", "indices.close", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
+    "indices.forcemerge", "indices.clear_cache", "indices.analyze", "search_shards", "termvectors", "mtermvectors",
     # cluster and cat
-    "cluster.health", "cat.indices", "cat.count", "cat.health",
+    "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch"}
@@ -32,12 +34,15 @@ PATH = {
     ("indices.exists_alias", "name"): Kind.ALIAS,
     ("indices.delete_alias", "name"): Kind.ALIAS,
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
+    ("cat.aliases", "name"): Kind.ALIAS,
 }
 QUERY = {
     ("*", "q"): Kind.LUCENE,
     ("*", "df"): Kind.FIELD,
     ("*", "sort"): Kind.FIELD,  # a list of field[:order]
     ("*", "pipeline"): Kind.PIPELINE,
+    ("mtermvectors", "ids"): Kind.ID,
+    ("cat.recovery", "index"): Kind.EXPR,
     ("*", "s"): Kind.COPY,  # columns to sort a cat table by
     ("*", "h"): Kind.COPY,  # columns of a cat table
 }
@@ -63,11 +68,17 @@ _SEARCH = (
     | {"_source": Kind.SOURCE}
 )  # fmt: skip
 
+_CAT = _copied("pri", "size", "ts")
+
 EXTRA: dict[str, dict[str, Kind]] = {
     "*": _copied("format"),
+    "cat.aliases": _EXPRESSION_OPTIONS | _CAT,
     "cat.count": _LUCENE,
     "cat.health": _copied("master_timeout"),
     "cat.indices": _EXPRESSION_OPTIONS | _copied("local"),
+    "cat.recovery": _EXPRESSION_OPTIONS | _CAT | _copied("expand_wildcards"),
+    "cat.segments": _CAT,
+    "cat.shards": _CAT,
     "cluster.health": _EXPRESSION_OPTIONS,
     "create": _copied("if_primary_term", "if_seq_no", "op_type"),
     "delete_by_query": _SEARCH,
@@ -76,6 +87,7 @@ EXTRA: dict[str, dict[str, Kind]] = {
     "explain": _copied("_source_exclude_vectors"),
     "get_source": _copied("_source_exclude_vectors"),
     "indices.exists": _copied("features", "master_timeout"),
+    "indices.stats": _EXPRESSION_OPTIONS | _copied("metric"),
     "mget": _copied("_source_exclude_vectors"),
     "open_point_in_time": _copied("allow_no_indices"),
     "update": _copied("_source_exclude_vectors", "doc_as_upsert", "version", "version_type"),

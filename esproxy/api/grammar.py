@@ -289,7 +289,11 @@ class Builder:
         """Remember what a property was found to be, so that a later version cannot lose it unnoticed."""
         kinds = {m.kind.name for m in members if isinstance(m, Leaf)}
         kinds |= {
-            f"keys {m.kind.name}" for d in members if isinstance(d, Dict) for m in self.members(d.key) if isinstance(m, Leaf)
+            f"keys {m.kind.name}"
+            for d in members
+            if isinstance(d, Dict)
+            for m in self._resolved(d.key, f"{where} keys")
+            if isinstance(m, Leaf)
         }
         kinds |= {"QUERY"} if ROOT in members else set()
         if kinds - {"COPY", "OPAQUE", "keys COPY"}:

@@ -37,6 +37,9 @@ class Kind(IntEnum):
     SOURCE = 23  # like FIELD, but true and false are not names: a source filter
     KQL = 24  # Kibana query language text
     WRAPPER = 25  # base64 of a query
+    NODE = 26  # id or name of a node
+    ADDRESS = 27  # where a node listens
+    HIDDEN = 28  # what an answer says of the operator's machines; also a key kind
 
 
 class Mark(IntEnum):

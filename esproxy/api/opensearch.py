@@ -191,6 +191,8 @@ ENDPOINTS = (
     *(name for name in base.ENDPOINTS if name not in ("open_point_in_time", "close_point_in_time")),
     "create_pit",
     "delete_pit",
+    "indices.upgrade",
+    "indices.upgrade_status",
 )
 
 _MANAGER = ("cluster_manager_timeout",)
@@ -199,6 +201,14 @@ _PIPELINES = {"search_pipeline": Kind.SEARCH_PIPELINE} | dict.fromkeys(
 )
 _EXTRA: dict[str, Mapping[str, Kind]] = {
     "bulk": {"batch_size": Kind.COPY},  # 2.x
+    "cat.shards": dict.fromkeys(("cancel_after_time_interval", *_MANAGER, "local", "timeout"), Kind.COPY),
+    "cat.segments": dict.fromkeys((*_MANAGER, "timeout"), Kind.COPY),
+    "cat.aliases": {"timeout": Kind.COPY},
+    "cat.recovery": {"timeout": Kind.COPY},
+    "indices.open": dict.fromkeys(("task_execution_timeout", "wait_for_completion"), Kind.COPY),
+    "indices.stats": {"timeout": Kind.COPY},
+    "indices.forcemerge": {"primary_only": Kind.COPY},
+    "indices.clear_cache": {"file": Kind.COPY},
     "cluster.health": dict.fromkeys(("awareness_attribute", "ensure_node_weighed_in"), Kind.COPY),
     "delete_by_query": _PIPELINES,
     "msearch": {"cancel_after_time_interval": Kind.COPY},
@@ -239,6 +249,29 @@ def endpoints(schema: Schema) -> None:
     )
 
 
+    schema.endpoints["search_shards"].request = Ref(_REQUEST)  # read for its slice; Elasticsearch takes no body there
+    for name, method, response in (("upgrade", "POST", "Upgraded"), ("upgrade_status", "GET", "UpgradeStatus")):
+        schema.endpoints[f"indices.{name}"] = EndpointDef(
+            f"indices.{name}",
+            [((method,), "/_upgrade"), ((method,), "/{index}/_upgrade")],
+            {"index": Ref("_types:Indices")},
+            {
+                **common,
+                **_scalars("allow_no_indices", "expand_wildcards", "ignore_unavailable", "wait_for_completion"),
+                **_scalars("only_ancient_segments"),
+            },
+            None,
+            False,
+            Ref(f"esproxy:{response}"),
+        )
+
+
+_SIZES = _scalars(*(f"size{what}_in_bytes" for what in ("", "_to_upgrade", "_to_upgrade_ancient")), "size", "size_to_upgrade")
+UPGRADES: list[Row] = [
+    New("esproxy:Upgraded", {"_shards": SHARDS, "upgraded_indices": Dict(Leaf(Kind.INDEX), ANY)}, _OWN),
+    New("esproxy:UpgradeStatus", {**_SIZES, "indices": Dict(Leaf(Kind.INDEX), ANY)}, _OWN),
+]
+
 PITS: list[Row] = [
     New("esproxy:CreatedPit", {"pit_id": CURSOR, "_shards": SHARDS, "creation_time": SCALAR}, _OWN),
     New("esproxy:DeletePits", {"pit_id": CURSOR}, _OWN),
@@ -246,4 +279,4 @@ PITS: list[Row] = [
     New("esproxy:DeletedPits", {"pits": Ref("esproxy:DeletedPit")}, _OWN),
 ]
 
-ROWS: list[Row] = [*QUERIES, *BODIES, *PITS]
+ROWS: list[Row] = [*QUERIES, *BODIES, *PITS, *UPGRADES]

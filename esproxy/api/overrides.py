@@ -11,6 +11,7 @@ in ``opensearch``.
 
 from __future__ import annotations
 
+from esproxy.api import administration
 from esproxy.api.kinds import Kind
 from esproxy.api.parsers import ERRORS, FORMS, SYNTAX
 from esproxy.api.patch import Alias, Also, Ensure, Is, Keys, New, Noted, QueryRoot, Row, Variant
@@ -48,6 +49,10 @@ LABELS = {
     "_types:TaskId": Kind.TASK,
     "_types:PipelineName": Kind.PIPELINE,
     "_types:ScriptSource": Kind.SCRIPT,
+    "_types:NodeId": Kind.NODE,
+    "_types:NodeName": Kind.NODE,
+    "_types:TransportAddress": Kind.ADDRESS,
+    "_types:Host": Kind.ADDRESS,
     "indices._types:IndexSettings": Kind.SETTINGS,
 }
 # Named types that mean different things: each property of theirs that is reached needs a row.
@@ -345,7 +350,7 @@ LANGUAGES: list[Row] = [
     Noted("_types.mapping:RuntimeField", "RUNTIME", "makes fields that shadow others"),
 ]
 
-ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS]
+ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS, *administration.ROWS]
 
 # --- bodies that no endpoint names -----------------------------------------------------------------------------
 

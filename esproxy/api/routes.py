@@ -22,7 +22,8 @@ from esproxy.errors import unknown_endpoint, wrong_method
 class Row:
     """One endpoint's policy.
 
-    ``all``: the path without ``{index}`` means every index of the tenant. ``answer``: name of the handler in
+    ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
+    ``answer``: name of the handler in
     ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
@@ -31,6 +32,7 @@ class Row:
 
     name: str
     all: bool = False
+    listed: str = "index"
     answer: str | None = None
     keyed: bool = False
     write: bool = False
@@ -86,7 +88,25 @@ ENDPOINTS = {
         Row("indices.exists_alias", all=True, keyed=True, head_of="indices.get_alias"),
         Row("indices.delete_alias"),
         Row("indices.update_aliases"),
+        Row("indices.open"),
+        Row("indices.close"),
+        Row("indices.stats", all=True, keyed=True),
+        Row("indices.segments", all=True, keyed=True),
+        Row("indices.recovery", all=True, keyed=True),
+        Row("indices.shard_stores", all=True, keyed=True),
+        Row("indices.forcemerge", all=True),
+        Row("indices.clear_cache", all=True),
+        Row("indices.upgrade", all=True, keyed=True),
+        Row("indices.upgrade_status", all=True, keyed=True),
+        Row("indices.analyze"),
+        Row("search_shards", all=True, keyed=True),
+        Row("termvectors"),
+        Row("mtermvectors"),
+        Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),
+        Row("cat.shards", all=True, answer="cat"),
+        Row("cat.segments", all=True, answer="cat"),
+        Row("cat.recovery", all=True, answer="cat"),
         Row("cat.health", answer="cat"),
         Row("cat.count", all=True, answer="text"),
         Row("cluster.health", all=True, answer="health", keyed=True),
@@ -104,11 +124,12 @@ class Route:
     with_index: tuple[str, ...] | None
 
 
-def _with_index(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]]) -> tuple[str, ...] | None:
+def _with_name(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]], listed: str) -> tuple[str, ...] | None:
     """The form that says with ``{index}`` what ``template`` says without, if there is one; of several the one most alike."""
-    if "{index}" in template:
+    name = "{" + listed + "}"
+    if name in template:
         return None
-    wanted = {"{index}", *(part for part in template if part[0] == "{")}
+    wanted = {name, *(part for part in template if part[0] == "{")}
     forms = [other for _, other in templates if {part for part in other if part[0] == "{"} == wanted]
     return max(forms, key=lambda other: len(set(other) & set(template)), default=None)
 
@@ -132,7 +153,7 @@ class Router:
                 continue
             templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
             for methods, template in templates:
-                self._add(methods, template, Route(row, template, _with_index(template, templates)))
+                self._add(methods, template, Route(row, template, _with_name(template, templates, row.listed)))
 
     def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
         node = self.root

@@ -1,14 +1,18 @@
 """Cat tables: asked for as JSON, restored, and drawn again where the client wants text.
 
 The widths of a text table depend on the names in it, so the node's own drawing cannot be kept. A node pads each column
-to its widest cell (the header counts when shown) and aligns to the right unless the column says otherwise; the columns that
-stand left are listed here, with their aliases, since no answer tells (read off Elasticsearch 8.19/9.4 and OpenSearch 2.19/3.8
-with ``h=*``).
+to its widest cell (the header counts when shown) and aligns to the left unless the column says otherwise. Which do, and which
+columns hold names, no answer tells: both are listed here for each table, aliases of columns included (read off Elasticsearch
+8.19/9.4 and OpenSearch 2.19/3.8 with ``h=*``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
+
+from esproxy.api.kinds import Kind
 
 DEFAULT_COLUMNS = (
     "health", "status", "index", "uuid", "pri", "rep", "docs.count", "docs.deleted", "store.size", "pri.store.size",
@@ -18,6 +22,50 @@ LEFT_COLUMNS = INDEX_COLUMNS | {
     "health", "h", "status", "s", "uuid", "id", "creation.date", "cd", "creation.date.string", "cds",
     "search.throttled", "sth", "last_index_request_timestamp_string", "lirts",
     "epoch", "t", "time", "timestamp", "ts", "hms", "hhmmss", "cluster", "cl", "st",
+}  # fmt: skip
+
+
+def _kinds(**columns: str) -> dict[str, Kind]:
+    return {name: Kind[kind] for kind, names in columns.items() for name in names.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``kinds``: what is in a column that is not a plain value. ``left``: columns that stand left; None: all but ``right``."""
+
+    kinds: dict[str, Kind]
+    left: frozenset[str] | None = None
+    right: frozenset[str] = field(default_factory=frozenset)
+
+    def stands_left(self, column: str) -> bool:
+        return column in self.left if self.left is not None else column not in self.right
+
+
+_INDEX = "index i idx"
+INDICES = Table(_kinds(INDEX=_INDEX), LEFT_COLUMNS)
+TABLES = {
+    "cat.aliases": Table(_kinds(INDEX=_INDEX, ALIAS="alias a")),
+    "cat.recovery": Table(
+        _kinds(INDEX=_INDEX, NODE="source_node snode target_node tnode", ADDRESS="source_host shost target_host thost")
+    ),
+    "cat.segments": Table(
+        _kinds(INDEX=_INDEX, NODE="id", ADDRESS="ip"),
+        right=frozenset(
+            ("generation", "g", "gen", "docs.count", "dc", "docsCount", "docs.deleted", "dd", "docsDeleted", "size", "si",
+             "size.memory", "sm", "sizeMemory")
+        ),
+    ),
+    "cat.shards": Table(
+        _kinds(
+            INDEX=_INDEX, NODE="id node n", ADDRESS="ip",
+            HIDDEN="path.data pd dataPath path.state ps statsPath unassigned.details ud",
+        ),
+        left=INDEX_COLUMNS | {
+            "shard", "s", "sh", "prirep", "p", "pr", "primaryOrReplica", "state", "st", "ip", "id", "node", "n", "sync_id",
+            "unassigned.reason", "ur", "unassigned.at", "ua", "unassigned.for", "uf", "unassigned.details", "ud",
+            "recoverysource.type", "rs",
+        },
+    ),
 }  # fmt: skip
 # What _cat/health says of the whole cluster: key of _cluster/health → the column and its aliases.
 HEALTH = {
@@ -35,14 +83,24 @@ PERCENT = ("active_shards_percent", "asp", "activeShardsPercent")
 Rows = list[dict[str, Any]]
 
 
-def restore_rows(rows: Rows, prefix: str) -> Rows | None:
-    """Rows with logical names, or None when a row is not under the tenant's prefix (a violation)."""
+def table(endpoint: str) -> Table:
+    return TABLES.get(endpoint, INDICES)
+
+
+def restore_rows(rows: Rows, prefix: str, known: Table, machine: Callable[[Kind, str], str]) -> Rows | None:
+    """Rows with logical names, or None when a row is not under the tenant's prefix (a violation). ``machine``: how a tenant
+    sees a node or an address."""
     for row in rows:
-        for column in INDEX_COLUMNS & row.keys():
-            name = row[column]
-            if not isinstance(name, str) or not name.startswith(prefix):
+        for column in known.kinds.keys() & row.keys():
+            kind, value = known.kinds[column], row[column]
+            if kind is Kind.HIDDEN or value is None:
+                row[column] = None
+            elif kind in (Kind.NODE, Kind.ADDRESS):
+                row[column] = machine(kind, value)
+            elif not isinstance(value, str) or not value.startswith(prefix):
                 return None
-            row[column] = name[len(prefix) :]
+            else:
+                row[column] = value[len(prefix) :]
     return rows
 
 
@@ -58,7 +116,7 @@ def fill_health(rows: Rows, figures: dict[str, Any]) -> None:
             cells[column] = f"{figures['active_shards_percent_as_number']:.1f}%"
 
 
-def draw(rows: Rows, columns: list[str], *, header: bool) -> bytes:
+def draw(rows: Rows, columns: list[str], *, header: bool, known: Table = INDICES) -> bytes:
     """The text table a node would draw. ``columns`` in order; a missing cell is empty."""
     lines = [{c: c for c in columns}] if header else []
     lines += [{c: "" if row.get(c) is None else str(row[c]) for c in columns} for row in rows]
@@ -67,8 +125,8 @@ def draw(rows: Rows, columns: list[str], *, header: bool) -> bytes:
     width = {c: max(len(line[c]) for line in lines) for c in columns}
     text = ""
     for line in lines:
-        cells = [line[c].ljust(width[c]) if c in LEFT_COLUMNS else line[c].rjust(width[c]) for c in columns]
-        if columns[-1] in LEFT_COLUMNS:
+        cells = [line[c].ljust(width[c]) if known.stands_left(c) else line[c].rjust(width[c]) for c in columns]
+        if known.stands_left(columns[-1]):
             cells[-1] = line[columns[-1]]  # nodes do not pad the last one
         text += " ".join(cells) + "\n"
     return text.encode()

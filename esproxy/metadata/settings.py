@@ -102,6 +102,18 @@ def restore_settings(tree: Any, index: Callable[[str], str], pipeline: Callable[
     return _restore(tree, "", index, pipeline)
 
 
+def refuse_files(tree: Any) -> None:
+    """Raises Refusal where an analysis, at any depth, would read a file of a node or a set of the whole cluster."""
+    if isinstance(tree, list):
+        for item in tree:
+            refuse_files(item)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key.endswith(NODE_FILES):
+                raise Refusal(f"unknown setting [{key}]: an analysis cannot read files of a node")
+            refuse_files(value)
+
+
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 

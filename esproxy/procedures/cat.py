@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from esproxy.answer import client_headers, encode, restore_error
+from esproxy.answer import AnswerResolver, client_headers, encode, restore_error
 from esproxy.errors import Failed, Violation, json_headers
 from esproxy.exchange import Answer, AnswerHead, Call, Calls, Headers, Procedure, Reply, Send
 from esproxy.metadata import cat, cluster
@@ -34,7 +34,8 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
         if answer.status >= 400:
             return _error(plan, answer)
     headers = table_headers(plan, client_headers(plan, AnswerHead(answers[0].status, answers[0].headers)))
-    rows = cat.restore_rows(orjson.loads(answers[0].body), plan.owner().names.prefix)
+    known = cat.table(plan.route.row.name)
+    rows = cat.restore_rows(orjson.loads(answers[0].body), plan.owner().names.prefix, known, AnswerResolver(plan).machine)
     if rows is None:
         raise Violation("a row of a cat table")
     if len(answers) == 2:
@@ -49,7 +50,7 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
         if b"\n" in empty.body.rstrip():
             raise Failed("the table changed while it was drawn")  # a row came in between; the client asks again
         return Reply(200, headers, empty.body)
-    return Reply(200, headers, cat.draw(rows, columns_of(plan, rows), header=header))
+    return Reply(200, headers, cat.draw(rows, columns_of(plan, rows), header=header, known=known))
 
 
 def columns_of(plan: Plan, rows: cat.Rows) -> list[str]:

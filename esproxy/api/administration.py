@@ -1,0 +1,95 @@
+"""Corrections for what administers indices: verdicts, and where answers tell of the machines.
+
+Rows as in ``overrides``, of which these are a part. A tenant's cluster has nodes, but which machines they are, where those listen
+and what paths they write to is the operator's: ids and names of nodes are of kind ``NODE``, addresses ``ADDRESS``, and what a node says
+beside them is ``HIDDEN``.
+"""
+
+from __future__ import annotations
+
+from esproxy.api.kinds import Kind
+from esproxy.api.patch import Alias, Also, Is, Keys, Row
+from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Union
+from esproxy.api.words import ADDRESS, DOC, HIDDEN, ID, INDEX, NODE, QUOTES, TEXT
+
+_NODE = "a node, which is the operator's"
+_MACHINE = "tells of a machine, which is the operator's"
+_NO_NAME = "no name of a tenant's: what the node gave, or what a snapshot is called"
+_ATTRIBUTES = Dict(HIDDEN, ANY)
+
+MACHINES: list[Row] = [
+    *(
+        Is(type_, prop, NODE, _NODE)
+        for type_, prop in (
+            ("indices.recovery:RecoveryOrigin", "id"),
+            ("indices.recovery:RecoveryOrigin", "name"),
+            ("indices.segments:ShardSegmentRouting", "node"),
+            ("indices.shard_stores:ShardStoreNode", "name"),
+            ("indices.shard_stores:ShardStoreNode", "ephemeral_id"),
+            ("indices.shard_stores:ShardStoreNode", "external_id"),
+            ("indices.stats:ShardRouting", "node"),
+            ("indices.stats:ShardRouting", "relocating_node"),
+            ("indices.stats:ShardLease", "id"),
+            ("_global.search_shards:SearchShardsNodeAttributes", "ephemeral_id"),
+            ("_global.search_shards:SearchShardsNodeAttributes", "external_id"),
+        )
+    ),
+    Is("indices.recovery:RecoveryOrigin", "hostname", ADDRESS, _MACHINE),
+    Is("indices.recovery:RecoveryOrigin", "ip", ADDRESS, _MACHINE),
+    *(
+        Is(type_, "attributes", _ATTRIBUTES, _MACHINE)
+        for type_ in ("indices.shard_stores:ShardStoreNode", "_global.search_shards:SearchShardsNodeAttributes")
+    ),
+    *(Is("indices.stats:ShardPath", prop, HIDDEN, _MACHINE) for prop in ("data_path", "state_path")),
+    Is("cluster.allocation_explain:UnassignedInformation", "details", HIDDEN, "names nodes in free text"),
+    Is("_global.search._types:ShardProfile", "node_id", SCALAR, "stands in the id beside it"),
+    *(
+        Also(
+            "indices.shard_stores:ShardStoreNode",
+            dict.fromkeys((name,), SCALAR),
+            "what Elasticsearch tells of a node beside its names",
+        )
+        for name in ("version", "min_index_version", "max_index_version")
+    ),
+]
+
+VERDICTS: list[Row] = [
+    *(
+        Is(type_, prop, SCALAR, _NO_NAME)
+        for type_, prop in (
+            ("indices.recovery:RecoveryOrigin", "repository"),
+            ("indices.recovery:RecoveryOrigin", "snapshot"),
+            ("indices.shard_stores:ShardStore", "allocation_id"),
+            ("indices.stats:ShardCommit", "id"),
+        )
+    ),
+    Is("_types:NodeShard", "allocation_id", Dict(SCALAR, SCALAR), _NO_NAME),
+    Is("_types:NodeShard", "recovery_source", Dict(SCALAR, SCALAR), _NO_NAME),
+    Keys("_types:GlobalOrdinalsStats", "fields", Kind.FIELD, "keys are fields"),
+    Keys("indices.stats:Response", "indices", Kind.INDEX, "keys are names of indices"),
+    Keys("indices.segments:Response", "indices", Kind.INDEX, "keys are names of indices"),
+    Is("_global.search_shards:ShardStoreIndex", "aliases", Leaf(Kind.ALIAS), "names of aliases"),
+    *(
+        Is(type_, prop, ID, "the id of a document")
+        for type_, prop in (
+            ("_global.mtermvectors:Request", "ids"),
+            ("_global.mtermvectors:Operation", "_id"),
+            ("_global.mtermvectors:TermVectorsResult", "_id"),
+            ("_global.termvectors:Response", "_id"),
+        )
+    ),
+    Is("_global.mtermvectors:Operation", "doc", DOC, "a document that is not in the index"),
+    Is("indices.shard_stores:ShardStoreException", "reason", TEXT, QUOTES),
+]
+
+_DEFINITION = Union((SCALAR, ANY))  # which no rule table reads: what names files is refused behind the pass
+
+SYNTAX: list[Row] = [
+    *(
+        Alias(f"_types.analysis:{name}", _DEFINITION, "analysis has parameters of its own, of plug-ins too, and none is a name")
+        for name in ("Tokenizer", "TokenFilter", "CharFilter")
+    ),
+    Also("indices.analyze:Request", {"index": INDEX}, "taken in the body too"),
+]
+
+ROWS: list[Row] = [*MACHINES, *VERDICTS, *SYNTAX]
