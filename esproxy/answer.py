@@ -48,6 +48,8 @@ class AnswerResolver:
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
+            if self.plan.path:
+                value = value.replace(f"[{self.plan.path}]", f"[{self.plan.raw_path}]")
             return orjson.dumps(restore_text(painless.restored(value, self.prefix), self.prefix, self.plan.spelled))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))

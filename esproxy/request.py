@@ -64,6 +64,7 @@ class Plan:
     tenants: Tenants
     sealer: Sealer
     spelled: dict[str, str] = field(default_factory=dict)
+    path: str = ""  # as it is sent, where it says what the client's leaves out
     typed: bool = False  # typed_keys is asked for by us, not by the client
     filter_path: FilterPath | None = None
     drawing: dict[str, str] = field(default_factory=dict)  # what the client said about the look of a cat table
@@ -210,6 +211,9 @@ def physical_target(plan: Plan) -> bytes:
     listed = plan.route.row.listed
     if listed == "index" and "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
         template, plan.parts["index"] = plan.route.with_index, plan.query.pop("index")
+    elif plan.route.row.required and plan.route.with_index is not None:
+        words = f"Validation Failed: 1: {listed} is missing;"
+        raise Refusal(words, type="action_request_validation_exception")
     elif plan.route.row.all and plan.route.with_index is not None and not plan.pit and not _help(plan):
         template, done = plan.route.with_index, listed
         plan.parts[listed] = plan.owner().names.everything(plan.spelled)
@@ -222,6 +226,8 @@ def physical_target(plan: Plan) -> bytes:
         value = plan.parts[name]
         path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value))
     target = build(path, _physical_query(plan))
+    if done:
+        plan.path = target.partition(b"?")[0].decode()
     if len(target) > MAX_LINE:
         raise Refusal("An HTTP line is larger than 4096 bytes.", type="too_long_http_line_exception")
     return target

@@ -1,16 +1,16 @@
 """Corrections for what administers indices: verdicts, and where answers tell of the machines.
 
-Rows as in ``overrides``, of which these are a part. A tenant's cluster has nodes, but which machines they are, where those listen
-and what paths they write to is the operator's: ids and names of nodes are of kind ``NODE``, addresses ``ADDRESS``, and what a node says
-beside them is ``HIDDEN``.
+Rows as in ``overrides``, of which these are a part. A tenant's cluster has nodes, but which machines they are, where those
+listen and what paths they write to is the operator's: ids and names of nodes are of kind ``NODE``, addresses ``ADDRESS``, and what
+a node says beside them is ``HIDDEN``.
 """
 
 from __future__ import annotations
 
 from esproxy.api.kinds import Kind
 from esproxy.api.patch import Alias, Also, Is, Keys, Row
-from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Union
-from esproxy.api.words import ADDRESS, DOC, HIDDEN, ID, INDEX, NODE, QUOTES, TEXT
+from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Ref, Union
+from esproxy.api.words import ADDRESS, DOC, FIELD, HIDDEN, ID, INDEX, NODE, QUOTES, TEXT
 
 _NODE = "a node, which is the operator's"
 _MACHINE = "tells of a machine, which is the operator's"
@@ -90,6 +90,8 @@ SYNTAX: list[Row] = [
         for name in ("Tokenizer", "TokenFilter", "CharFilter")
     ),
     Also("indices.analyze:Request", {"index": INDEX}, "taken in the body too"),
+    Also("_global.mtermvectors:Request", {"parameters": Ref("_global.mtermvectors:Operation")}, "what holds for each document"),
+    Also("_global.mtermvectors:Operation", {"per_field_analyzer": Dict(FIELD, SCALAR)}, "as for one document"),
 ]
 
 ROWS: list[Row] = [*MACHINES, *VERDICTS, *SYNTAX]

@@ -101,6 +101,8 @@ URLS: dict[str, list[tuple[tuple[str, ...], str]]] = {
     "indices.get_mapping": [(("GET",), "/_mappings"), (("GET",), "/{index}/_mappings")],
     "indices.put_mapping": [(("PUT", "POST"), "/{index}/_mappings")],
     "indices.get_alias": [(("GET",), "/_aliases")],
+    "indices.open": [(("POST",), "/_open")],
+    "indices.close": [(("POST",), "/_close")],
 }
 
 # A body in the query string. Nodes read it where there is no body; two places for one thing is how filters are passed by.

@@ -350,7 +350,9 @@ LANGUAGES: list[Row] = [
     Noted("_types.mapping:RuntimeField", "RUNTIME", "makes fields that shadow others"),
 ]
 
-ROWS: list[Row] = [*VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS, *administration.ROWS]
+ROWS: list[Row] = [
+    *VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS, *administration.ROWS,
+]  # fmt: skip
 
 # --- bodies that no endpoint names -----------------------------------------------------------------------------
 

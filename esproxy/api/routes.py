@@ -23,7 +23,7 @@ class Row:
     """One endpoint's policy.
 
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
-    ``answer``: name of the handler in
+    ``required``: the path without it is a refusal. ``answer``: name of the handler in
     ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
@@ -33,6 +33,7 @@ class Row:
     name: str
     all: bool = False
     listed: str = "index"
+    required: bool = False
     answer: str | None = None
     keyed: bool = False
     write: bool = False
@@ -88,8 +89,8 @@ ENDPOINTS = {
         Row("indices.exists_alias", all=True, keyed=True, head_of="indices.get_alias"),
         Row("indices.delete_alias"),
         Row("indices.update_aliases"),
-        Row("indices.open"),
-        Row("indices.close"),
+        Row("indices.open", required=True),
+        Row("indices.close", required=True),
         Row("indices.stats", all=True, keyed=True),
         Row("indices.segments", all=True, keyed=True),
         Row("indices.recovery", all=True, keyed=True),
@@ -124,7 +125,9 @@ class Route:
     with_index: tuple[str, ...] | None
 
 
-def _with_name(template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]], listed: str) -> tuple[str, ...] | None:
+def _with_name(
+    template: tuple[str, ...], templates: list[tuple[list[str], tuple[str, ...]]], listed: str
+) -> tuple[str, ...] | None:
     """The form that says with ``{index}`` what ``template`` says without, if there is one; of several the one most alike."""
     name = "{" + listed + "}"
     if name in template:

@@ -1,8 +1,9 @@
 """The nodes of a cluster of one's own: as many as there are, and none that can be told from another tenant's.
 
 What an answer says of machines is the operator's: with a node's address a client could go past the proxy, and by its id two
-tenants could find out that they share it. So ids and names of nodes are hashed under the cluster's uuid and the tenant, the same for a
-tenant as long as the cluster lives, so that what one answer says of a node can be found in another; all addresses read alike.
+tenants could find out that they share it. So ids and names of nodes are hashed under the cluster's uuid and the tenant, the same
+for a tenant as long as the cluster lives, so that what one answer says of a node can be found in another; all addresses read
+alike.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 ALL = "dedicated per-tenant shared"
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
+    ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "admin.cat_text",
         "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size",

@@ -42,6 +42,8 @@ CLOCK = "measures the clock"
 IDENTITY = "names a node, a cluster or one creation of an index: random"
 SEQUENCE = "counts the writes of everybody in the pool"
 SHARDS = "the pool's shards, which are not the index's"
+STATES = r"[A-Z]+ \S*/_(stats|segments|recovery|shard_stores|search_shards)\b"
+MACHINES = "tells of the operator's machines"
 MASKS = [
     Mask("took", CLOCK),
     Mask("responses/*/took", CLOCK, r"(GET|POST) \S*/_msearch"),
@@ -70,6 +72,10 @@ MASKS = [
     Mask("profile/shards/*/**/rewrite_time", CLOCK),
     Mask("profile/shards/*/**/breakdown/*", CLOCK),
     Mask("profile/shards/*/*_network_time_in_millis", CLOCK),
+    Mask("docs/*/took", CLOCK, r"[A-Z]+ \S*_mtermvectors"),
+    *(Mask(f"**/{name}", CLOCK, STATES) for name in ("*_in_millis", "*time", "*_age", "*_timestamp", "timestamp", "*_load")),
+    *(Mask(f"**/{name}", "bytes on disk depend on when segments were written", STATES) for name in ("*_in_bytes", "store", "size")),
+    *(Mask(f"**/{name}", IDENTITY, STATES) for name in ("uuid", "*_uuid", "id", "node", "name", "*_id", "host", "ip", "*address")),
     Mask("**/_seq_no", SEQUENCE, layouts=POOLS),
     Mask("**/_shards/total", SHARDS, layouts=POOLS),
     Mask("**/_shards/successful", SHARDS, layouts=POOLS),
@@ -82,6 +88,14 @@ def in_order(found: re.Match[str]) -> str:
     return ", ".join(sorted(re.split(", ?", found[0])))
 
 
+# What a tenant is not told: taken out of both answers.
+LEFT_OUT = [
+    Mask("**/attributes/*", MACHINES, r"[A-Z]+ \S*_(search_shards|shard_stores)"),
+    Mask("**/shard_path/*_path", MACHINES, STATES),
+    Mask("**/unassigned_info/details", MACHINES, STATES),
+]
+# Keys of objects that differ by themselves.
+KEYS = [Mask("**/stores/*/*", IDENTITY, r"[A-Z]+ \S*_shard_stores"), Mask("nodes/*", IDENTITY, r"[A-Z]+ \S*_search_shards")]
 TEXT_MASKS = [
     TextMask("error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED),
     TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),
@@ -96,6 +110,10 @@ CAT_COLUMNS = {
     "store.size": "bytes on disk depend on when segments were written",
     "pri.store.size": "bytes on disk depend on when segments were written",
     "dataset.size": "bytes on disk depend on when segments were written",
+    **dict.fromkeys(("store", "dataset", "size", "size.memory", "bytes_total"), "bytes on disk depend on when segments were written"),
+    **dict.fromkeys(("node", "ip", "id", "source_node", "target_node", "source_host", "target_host"), IDENTITY),
+    **dict.fromkeys(("time", "start_time", "start_time_millis", "stop_time", "stop_time_millis"), CLOCK),
+    "unassigned.details": MACHINES,
     "creation.date": CLOCK,
     "creation.date.string": CLOCK,
 }
@@ -141,7 +159,9 @@ def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
     if answer.layout == "text" and isinstance(answer.body, str):
         body: Any = cat_text(_saved(answer.body, answer.saved), call) if "/_cat/" in call else _saved(answer.body, answer.saved)
     else:
-        body = _walk(answer.body, (), masks, texts, answer.saved)
+        out = [mask.path for mask in LEFT_OUT if re.match(mask.when, call)]
+        keys = [mask.path for mask in KEYS if re.match(mask.when, call)]
+        body = _walk(answer.body, (), Masks(masks, texts, out, keys), answer.saved)
         if isinstance(body, dict) and str(body.get("error")).startswith("Incorrect HTTP method"):
             body["error"] = METHODS.sub(in_order, body["error"])
         if "/_cat/" in call and isinstance(body, list):
@@ -150,15 +170,40 @@ def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
     return Answer(answer.status, headers, body, answer.layout, answer.saved)
 
 
-def _walk(value: Any, path: Path, masks: list[str], texts: list[TextMask], saved: dict[str, str]) -> Any:
-    if not isinstance(value, (dict, list)) and any(matches(mask, path) for mask in masks):
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """What holds for one call."""
+
+    values: list[str]
+    texts: list[TextMask]
+    out: list[str]
+    keys: list[str]
+
+    def key(self, path: Path) -> str:
+        known = NODE.fullmatch(path[-1]) and any(matches(pattern, path) for pattern in self.keys)
+        return "<node>" if known else path[-1]
+
+    def leaves_out(self, path: Path) -> bool:
+        return any(matches(pattern, path) for pattern in self.out)
+
+
+NODE = re.compile(r"[\w-]{22}")
+
+
+def _walk(value: Any, path: Path, masks: Masks, saved: dict[str, str]) -> Any:
+    if not isinstance(value, (dict, list)) and any(matches(mask, path) for mask in masks.values):
         return f"<{path[-1]}: {type(value).__name__}>"
     if isinstance(value, dict):
-        return {_saved(key, saved): _walk(item, (*path, key), masks, texts, saved) for key, item in value.items()}
+        shown = ((key, item, (*path, key)) for key, item in value.items())
+        return {
+            _saved(masks.key(place), saved): _walk(item, place, masks, saved)
+            for key, item, place in shown
+            if not masks.leaves_out(place)
+        }
     if isinstance(value, list):
-        return [_walk(item, (*path, str(place)), masks, texts, saved) for place, item in enumerate(value)]
+        return [_walk(item, (*path, str(place)), masks, saved) for place, item in enumerate(value)]
     if isinstance(value, str):
-        for mask in texts:
+        for mask in masks.texts:
             if matches(mask.path, path):
                 value = re.sub(mask.pattern, mask.put, value)
         return _saved(value, saved)
