@@ -243,7 +243,8 @@ def _path_value(plan: Plan, kind: Kind, value: str) -> str:
     if kind is Kind.ALIAS:
         if plan.head.method in ("PUT", "POST"):
             return plan.alias(value)
-        return value if value == "_all" else plan.expression(value)
+        beside = value == "_all" and plan.route.row.listed == "index"  # all aliases, of the indices that the path names
+        return value if beside else plan.expression(value)
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
     if kind in (Kind.ID, Kind.COPY, Kind.FIELD):
