@@ -1,8 +1,8 @@
 """Corrections for what administers indices: verdicts, and where answers tell of the machines.
 
 Rows as in ``overrides``, of which these are a part. A tenant's cluster has nodes, but which machines they are, where those
-listen and what paths they write to is the operator's: ids and names of nodes are of kind ``NODE``, addresses ``ADDRESS``, and what
-a node says beside them is ``HIDDEN``.
+listen and what paths they write to is the operator's: ids and names of nodes are of kind ``NODE``, addresses ``ADDRESS``, and
+what a node says beside them is ``HIDDEN``.
 """
 
 from __future__ import annotations
