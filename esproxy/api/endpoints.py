@@ -87,7 +87,7 @@ EXTRA: dict[str, dict[str, Kind]] = {
     "explain": _copied("_source_exclude_vectors"),
     "get_source": _copied("_source_exclude_vectors"),
     "indices.exists": _copied("features", "master_timeout"),
-    "indices.stats": _EXPRESSION_OPTIONS | _copied("metric"),
+    "indices.stats": _EXPRESSION_OPTIONS,
     "mget": _copied("_source_exclude_vectors"),
     "open_point_in_time": _copied("allow_no_indices"),
     "update": _copied("_source_exclude_vectors", "doc_as_upsert", "version", "version_type"),
