@@ -24,24 +24,25 @@ NDJSON = {"content-type": "application/x-ndjson"}
 
 
 class Player(threading.Thread):
-    """One client of one tenant. ``known``: values that the tenant's clients have written, to be asked for."""
+    """One client of one tenant, until ``over``. ``known``: values that the tenant's clients have written, to be asked for."""
 
-    def __init__(self, seed: int, tenant: str, number: int, urls: list[str], known: list[tuple[str, str]], until: float) -> None:
+    def __init__(
+        self, seed: int, tenant: str, number: int, urls: list[str], known: list[tuple[str, str]], over: threading.Event
+    ) -> None:
         super().__init__(name=f"{tenant} {number}", daemon=True)
         self.random = random.Random(f"player {seed} {tenant} {number}")
         self.tenant = tenant
         self.clients = [client(url, tenant) for url in urls]
         self.known = known
-        self.until = until
+        self.over = over
         self.ops: list[Op] = []
         self.values = (f"{tenant}.{number}.{count}" for count in itertools.count())
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         try:
-            while time.monotonic() < self.until:
+            while not self.over.wait(self.random.uniform(0.0, 0.05)):
                 self.play()
-                time.sleep(self.random.uniform(0.0, 0.05))
         except BaseException as error:
             self.failure = error
         finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.integration.proxy import free_port
 
 SECONDS = float(os.environ.get("FLEET_SECONDS", "30"))
 SEEDS = [int(seed) for seed in os.environ.get("FLEET_SEEDS", "1").split(",")]
+AT_MOST = 4  # times as long, on a machine that is busy with other things
 CLIENTS = 4  # of each tenant
 PAUSE = (1.0, 3.0)  # seconds between two troubles
 STOPPED = (5.5, 9.0)  # seconds that a worker is stopped: the lease is 5
@@ -57,18 +59,25 @@ def clean(fleet: Fleet, tenant: str) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fleet_under_trouble_keeps_the_promise(seed: int, fleet: Fleet, node_url: str, tmp_path: Path) -> None:
-    began = time.monotonic()
     urls = [proxy.url for proxy in fleet.proxies]
     known: dict[str, list[tuple[str, str]]] = {tenant: [] for tenant in fleet.layouts}
-    until = began + SECONDS
-    players = [Player(seed, tenant, n, urls, known[tenant], until) for tenant in fleet.layouts for n in range(CLIENTS)]
+    over = threading.Event()
+    players = [Player(seed, tenant, n, urls, known[tenant], over) for tenant in fleet.layouts for n in range(CLIENTS)]
     trouble = Trouble(fleet, seed, PAUSE, STOPPED)
     for thread in (*players, trouble):
         thread.start()
+
+    def played() -> list[Op]:
+        return [op for player in players for op in player.ops]
+
+    began = time.monotonic()
+    while (age := time.monotonic() - began) < SECONDS or (age < AT_MOST * SECONDS and lacking(played(), trouble)):
+        time.sleep(0.2)
+    over.set()
     for player in players:
         player.join()
     trouble.stop()
-    ops = [op for player in players for op in player.ops]
+    ops = played()
     failures = [player.failure for player in players if player.failure is not None]
     assert not failures, failures
 
@@ -83,7 +92,7 @@ def test_fleet_under_trouble_keeps_the_promise(seed: int, fleet: Fleet, node_url
     history.write_text("\n".join([*map(str, sorted(ops, key=lambda op: op.begin)), *trouble.log]))
     if wrong or disagreements:
         pytest.fail("\n".join([report, f"history: {history}", *wrong[:20], *disagreements[:20]]), pytrace=False)
-    check_enough(ops, trouble, report)
+    assert not lacking(ops, trouble), f"{lacking(ops, trouble)}\n{report}"
     assert "Traceback" not in fleet.logs(), fleet.logs()
     assert "violation" not in fleet.logs()
 
@@ -113,13 +122,17 @@ def last_look(fleet: Fleet) -> list[Op]:
     return found
 
 
-def check_enough(ops: list[Op], trouble: Trouble, report: str) -> None:
+def lacking(ops: list[Op], trouble: Trouble) -> str:
     """Nobody passes by refusing: most of what was asked was done, of each kind a good many, and there was trouble."""
-    answered = [op for op in ops if op.acknowledged or op.refused]
-    assert len(answered) > 0.85 * len(ops) and len(ops) > 20 * SECONDS, report
+    done = collections.Counter(op.kind for op in ops if op.acknowledged)
     for kind in ("create", "delete", "write", "get", "search", "alias", "remove"):
-        assert sum(op.kind == kind and op.acknowledged for op in ops) >= SECONDS / 3, f"hardly any {kind} was done\n{report}"
-    assert trouble.stops >= SECONDS / 20 and trouble.kills >= SECONDS / 30, report
+        if done[kind] < SECONDS / 3:
+            return f"hardly any {kind} was done"
+    if len(ops) < 20 * SECONDS or sum(op.acknowledged or op.refused for op in ops) < 0.85 * len(ops):
+        return "too little was done"
+    if trouble.stops < SECONDS / 20 or trouble.kills < SECONDS / 30:
+        return "too little happened"
+    return ""
 
 
 def summary(seed: int, ops: list[Op], trouble: Trouble) -> str:
