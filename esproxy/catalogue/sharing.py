@@ -67,7 +67,7 @@ def measure(directories: Iterable[Directory], indices: Iterable[Index]) -> Shari
 
 def sharing(store: Store) -> Steps[Sharing]:
     """Of everything that the catalogue knows now. A cluster without a catalogue shares nothing."""
-    if not (yield from store.exists(store.catalogue)):
+    if not (yield from store.alias_exists(store.catalogue)):
         return Sharing()
     yield from store.refresh(store.catalogue)
     directories = [codec.decode(Directory, hit["_source"]) for hit in (yield from store.find({"term": {"kind": "directory"}}))]

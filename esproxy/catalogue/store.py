@@ -162,7 +162,14 @@ class Store:
         return True
 
     def exists(self, name: str) -> Steps[bool]:
-        answer = yield self.call("HEAD", path(name))
+        return (yield from self._is_there(path(name)))
+
+    def alias_exists(self, name: str) -> Steps[bool]:
+        """An index of that name is none."""
+        return (yield from self._is_there(path("_alias", name)))
+
+    def _is_there(self, target: bytes) -> Steps[bool]:
+        answer = yield self.call("HEAD", target)
         if answer.status not in (200, 404):
             raise Failed(f"the cluster answered the catalogue with {answer.status}")
         return answer.status == 200

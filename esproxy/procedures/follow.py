@@ -90,12 +90,12 @@ def _forget_oneself(cat: Catalogue) -> None:
 def _ensure_catalogue(cat: Catalogue) -> Steps[None]:
     """Begin one, where there is none and never was. Where pools lie there was: to begin anew would show every tenant that it has
     nothing, and what is put back later could not be reconciled with what was written meanwhile."""
-    if (yield from cat.store.exists(cat.store.catalogue)):
+    if (yield from cat.store.alias_exists(cat.store.catalogue)):
         return
     left = yield from cat.store.physical_indices(cat.physical)
     if left:
         what = f"but {len(left)} physical indices of one are there, [{left[0]}] among them"
-        raise Missing(f"{what}; put it back from a snapshot, or delete {cat.physical} to begin anew")
+        raise Missing(f"{what}; put it back from a snapshot, as an alias, or delete {cat.physical} to begin anew")
     yield from _make_hidden(cat, cat.store.members, {})  # first, so that a catalogue without members has lost them
     yield from _make_hidden(cat, cat.store.catalogue, SEARCHED)
 
@@ -104,7 +104,7 @@ def _ensure_members(cat: Catalogue, lease: float) -> Steps[None]:
     """Where the members' index was deleted, nobody can see who still holds a lease. Nobody can renew one either: after a lease
     there is nobody to be seen, and it can be made anew."""
     began = cat.clock()
-    while not (yield from cat.store.exists(cat.store.members)):
+    while not (yield from cat.store.alias_exists(cat.store.members)):
         if cat.clock() - began >= lease * cat.times.drift:
             return (yield from _make_hidden(cat, cat.store.members, {}))
         yield Wait(cat.times.look)

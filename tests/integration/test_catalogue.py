@@ -106,6 +106,8 @@ CALLS: list[tuple[str, str, Any]] = [
     ("PUT", "/{c}-1", {**PINNED, "mappings": NAMES, "aliases": {"PREFIX": {"is_hidden": False}}}),
     ("PUT", "/{c}-1", PINNED | {"aliases": {"PREFIX": {}}}),
     ("HEAD", "/{c}", None),
+    ("HEAD", "/_alias/{c}", None),
+    ("HEAD", "/_alias/{c}-gone", None),
     ("GET", "/{c}/_doc/d1", None),
     ("PUT", "/{c}/_create/d1?require_alias=true", {"names": ["p1"]}),
     ("PUT", "/{c}/_create/d1", {"names": ["p1"]}),

@@ -47,6 +47,9 @@ class Index:
     def checkpoint(self) -> int:
         return min(self.under_way, default=self.seq_no + 1) - 1
 
+    def has_alias(self) -> bool:
+        return bool((self.body or {}).get("aliases"))
+
     def refresh(self) -> None:
         self.found = dict(self.docs)
 
@@ -103,6 +106,8 @@ class Node:
                     return error(400, "mapper_parsing_exception", "no handler for type [refused]")
                 self.make(name, body)
                 return answer(200, {"acknowledged": True})
+            case "HEAD", ["_alias", name]:
+                return Answer(200 if name in self.indices and self.indices[name].has_alias() else 404, [], b"")
             case "HEAD", [name]:
                 return Answer(200 if name in self.indices else 404, [], b"")
             case "DELETE", [name]:

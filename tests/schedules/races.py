@@ -76,6 +76,7 @@ CASES: dict[str, Case] = {
     "an alias is swapped while others read through it": Case(
         "two-phase", _first(("create", "a"), ("create", "b"), then=_mixed("alias", "search alias", "search alias")), QUIET
     ),
+    "an index is closed while others write to it": Case("two-phase", _mixed("write", "write", "close", "reopen"), QUIET),
     "a creation meets the sweep of its predecessor": Case("compare-and-set", _mixed("write", "delete", "create")),
     "a late write lands after the sweep counted zero": Case(
         "second pass and audit", _first(("write", "a"), then=_mixed("write", "write", "delete")), LATE, pool_drops=0.0

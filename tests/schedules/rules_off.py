@@ -170,6 +170,36 @@ def _claims() -> list[Patch]:
     return [(fields, "place", lambda wanted, known, claims, *rest, **more: real(wanted, known, {}, *rest, **more))]
 
 
+def _alias_required() -> list[Patch]:
+    """A write to a catalogue that is gone makes one."""
+    real = store.Store.call
+
+    def call(self: store.Store, method: str, target: bytes, body: bytes = b"") -> Any:
+        return real(self, method, target.replace(b"?require_alias=true", b"").replace(b"&require_alias=true", b""), body)
+
+    return [(store.Store, "call", call)]
+
+
+def _no_second_catalogue() -> list[Patch]:
+    """A worker that finds no catalogue begins one, whatever else there is."""
+
+    def nothing(self: store.Store, pattern: str) -> Any:
+        yield from ()
+        return []
+
+    return [(store.Store, "physical_indices", nothing)]
+
+
+def _lease_without_members() -> list[Patch]:
+    """Whoever finds the members' index missing makes it."""
+
+    def ensure(cat: Any, lease: float) -> Any:
+        if not (yield from cat.store.alias_exists(cat.store.members)):
+            yield from follow._make_hidden(cat, cat.store.members, {})
+
+    return [(follow, "_ensure_members", ensure)]
+
+
 OFF: dict[str, Callable[[], list[Patch]]] = {
     "two-phase": _two_phase,
     "answer check": _answer_check,
@@ -189,6 +219,9 @@ OFF: dict[str, Callable[[], list[Patch]]] = {
     "a beat is as old as its answer": _age_of_a_beat,
     "compare-and-set": _compare_and_set,
     "claims": _claims,
+    "writes need the alias": _alias_required,
+    "no catalogue beside pools of another": _no_second_catalogue,
+    "a lease without members": _lease_without_members,
 }
 
 

@@ -7,12 +7,15 @@ import pytest
 from tests.schedules.races import CASES
 from tests.schedules.rules_off import OFF, off
 
-DIRECTED = {  # see test_directed
+DIRECTED = {  # see test_directed and test_missing
     "seal before search",
     "generations in names",
     "no poll from before settling",
     "claims",
     "a beat is as old as its answer",
+    "writes need the alias",
+    "no catalogue beside pools of another",
+    "a lease without members",
 }
 
 
