@@ -168,12 +168,13 @@ class Wait:
 
 @dataclass(slots=True)
 class Answer:
-    """A node's answer: all of it, unless there is ``more``."""
+    """A node's answer: all of it, unless there is ``more``. ``attempt``: 2 when the request was sent a second time."""
 
     status: int
     headers: Headers
     body: bytes
     more: bool = False
+    attempt: int = 1
 
 
 @dataclass(slots=True, frozen=True)

@@ -36,6 +36,7 @@ from esproxy.metadata.cluster import static_info
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
+from esproxy.procedures.made_id import wants_id, with_made_id
 from esproxy.procedures.pool_families import ELSEWHERE, served
 from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
 from esproxy.ready import heads_of
@@ -250,9 +251,14 @@ class Exchange:
         if plan.route.row.answer == "cat" and not plan.help:
             self.state, self.wants = State.BUSY, 0
             return Need(cat_table(plan, target))
-        self.state, self.wants = State.SENT, ANSWER
         method = "GET" if self.head.method == "HEAD" else self.head.method  # its answer tells the length that a HEAD's has
-        return Send(plan.cluster.name, method, target, requests.physical_headers(plan, media), body, True, method == "GET")
+        again = method == "GET" or plan.route.row.name in requests.REPEATABLE
+        send = Send(plan.cluster.name, method, target, requests.physical_headers(plan, media), body, True, again)
+        if wants_id(plan):
+            self.state, self.wants = State.BUSY, 0
+            return Need(with_made_id(plan, send, self.gateway.settings.limits.max_body))
+        self.state, self.wants = State.SENT, ANSWER
+        return send
 
     def resume(self, outcome: Outcome | BaseException) -> Step | None:
         """A procedure that was needed has ended."""

@@ -34,6 +34,8 @@ NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsea
 # whoever was sent there next would wait in vain. So both stay well below the nodes' limits (16 KiB of headers, 4 KiB of line).
 MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
+# What is sent as a POST and changes nothing: it may be sent a second time when a connection breaks under it.
+REPEATABLE = frozenset(("search", "count", "msearch", "mget", "explain", "field_caps", "indices.validate_query"))
 CAT_DRAWING = ("format", "v")
 
 

@@ -21,8 +21,9 @@ from esproxy.bodies import refusal
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
+from esproxy.procedures.made_id import new_id
 from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver
-from esproxy.procedures.pool_documents import new_id, physical_id
+from esproxy.procedures.pool_documents import physical_id
 from esproxy.procedures.pooled import Apart, Missing, Pooled, check_new_name, missing
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.pool_query import physical_query

@@ -6,13 +6,12 @@ sees one that carries the scope. A document's unknown fields are added to the in
 
 from __future__ import annotations
 
-import base64
-import os
 from urllib.parse import quote_plus
 
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
+from esproxy.procedures.made_id import created, new_id
 from esproxy.procedures.pool_bodies import document_body, search_body
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_query import body_with_query, physical_query
@@ -35,11 +34,13 @@ def write(request: Pooled) -> Steps[Reply | Large]:
         assert plan.endpoint.request is not None
         body, target = yield from document_body(request, target, plan.endpoint.request, request.body)
     template, method = plan.route.template, plan.head.method
+    made = id is None
     if id is None:
         id, template, method = new_id(), ("{index}", "_doc", "{id}"), "PUT"
         query["op_type"] = "create"
     path = _path(template, target, physical_id(target, id))
-    answer = yield request.send(method, path, query, body, request.media)
+    call = request.send(method, path, query, body, request.media, held=made)
+    answer = (yield from created(call, target.physical, path[-1], query)) if made else (yield call)
     return reply(request, answer, target, id)
 
 
@@ -91,11 +92,6 @@ def physical_id(target: Target, id: str) -> str:
     if size > room:
         raise Refusal(f"id is too long for an index in a pool: it can be no longer than {room} bytes but was: {size}")
     return target.id_front + id
-
-
-def new_id() -> str:
-    """As nodes make them: 20 characters of URL-safe base64."""
-    return base64.urlsafe_b64encode(os.urandom(15)).decode()
 
 
 def _path(template: tuple[str, ...], target: Target, id: str) -> list[str]:

@@ -283,11 +283,14 @@ class Pooled:
         media: bytes | None = None,
         *,
         large: bool = False,
+        held: bool = False,
     ) -> Call:
-        """``large``: an answer above the window is taken as far as it came, if it can be restored so."""
+        """``large``: an answer above the window is taken as far as it came, if it can be restored so. ``held``: it may be sent
+        again, though it is no GET."""
         plan = self.plan
         headers = requests.physical_headers(plan, media if body else None)
-        send = Send(plan.cluster.name, method, build(path, query), headers, body, True, method in ("GET", "HEAD"))
+        again = held or method in ("GET", "HEAD") or plan.route.row.name in requests.REPEATABLE
+        send = Send(plan.cluster.name, method, build(path, query), headers, body, True, again)
         streams = large and plan.filter_path is None and plan.meta is None
         return Call(send, self.pools.max_body, self.pools.window if streams else None)
 

@@ -225,7 +225,7 @@ class Collector:
        └── beyond the window: ``more``, the call is paused ──▶ hand_over: everything goes to another sink
     """
 
-    __slots__ = ("body", "ended", "failure", "flight", "head", "kept", "limit", "more", "over", "sink", "window")
+    __slots__ = ("attempt", "body", "ended", "failure", "flight", "head", "kept", "limit", "more", "over", "sink", "window")
 
     def __init__(self, call: Call, ended: Callable[[], None], *, alone: bool) -> None:
         self.limit = call.limit
@@ -233,6 +233,7 @@ class Collector:
         self.ended = ended
         self.flight: Flight | None = None
         self.head: AnswerHead | None = None
+        self.attempt = 1
         self.body = bytearray()
         self.failure: Failure | None = None
         self.over = False
@@ -255,7 +256,7 @@ class Collector:
         assert self.head is not None
         body = bytes(self.body)
         self.body = bytearray()
-        return Answer(self.head.status, self.head.headers, body, self.more)
+        return Answer(self.head.status, self.head.headers, body, self.more, self.attempt)
 
     def hand_over(self, sink: Waiter, outcome: Onward) -> None:
         """From here on the call is the sink's, and what has come meanwhile is told it."""
@@ -273,7 +274,7 @@ class Collector:
         return True
 
     def open_answer(self, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> None:
-        self.head = head
+        self.head, self.attempt = head, attempt
         self.body.clear()
         self.feed_answer(chunk, last)
 

@@ -16,7 +16,7 @@ ALIKE = [
     ("POST", "/books/_search", b'{"query":{"match_all":{}}}'),
     ("GET", "/books,.hidden*/_search?size=3&sort=a", b""),
     ("GET", "/books/_search?q=_index:books", b""),
-    ("POST", "/books/_doc?refresh=true", b'{"a":1}'),
+    ("POST", "/books/_doc?op_type=index&refresh=true", b'{"a":1}'),
     ("POST", "/_bulk", BULK),
     ("PUT", "/books/_bulk?refresh=wait_for", BULK),
     ("GET", "/books/_count", b""),
