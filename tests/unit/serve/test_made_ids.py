@@ -113,7 +113,10 @@ async def test_write_with_the_clients_id_is_sent_once(layout, path):
         assert got.status == 502 and len(node.seen) == 1
 
 
-@pytest.mark.parametrize("query", ["version=3&version_type=external", "if_seq_no=1&if_primary_term=1", "op_type=index", "pipeline=p"])
+TELLING = ["version=3&version_type=external", "if_seq_no=1&if_primary_term=1", "op_type=index", "pipeline=p"]
+
+
+@pytest.mark.parametrize("query", TELLING)
 async def test_write_whose_parameters_say_something_about_ids_is_sent_as_it_is(query):
     async with world("dedicated") as w:
         node = Node(w)
