@@ -73,12 +73,12 @@ def _shown(values: list[float], places: int) -> str:
     return f"{middle} ({least}–{most})"
 
 
-def store(name: str, results: dict[str, Any]) -> None:
+def store(name: str, results: dict[str, Any], benchmark: str = "wire") -> None:
     """Beside what other benchmarks have stored for the same machine."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(known | {"wire": results}, indent=1, sort_keys=True) + "\n")
+    path.write_text(json.dumps(known | {benchmark: results}, indent=1, sort_keys=True) + "\n")
     print(f"\nstored in {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
 
 

@@ -19,10 +19,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 from cases import HEADER, TENANTS
@@ -69,6 +70,7 @@ ESPROXY = """
 port = {port}
 admin_port = {admin}
 workers = 1
+shell = "{shell}"
 [clusters.main]
 nodes = ["{stub}"]
 [placement]
@@ -126,13 +128,14 @@ class Stub:
         self.url = self._line().decode().strip()
 
     def record(self) -> None:
-        self._order("record")
+        self.order("record")
 
     def replay(self) -> list[dict[str, str]]:
         """The calls since ``record``, which are answered from memory from now on."""
-        return self._order("replay")
+        return self.order("replay")
 
-    def _order(self, word: str) -> list[dict[str, str]]:
+    def order(self, word: str) -> Any:
+        """The stub's answer to a line."""
         self.orders.write(word.encode() + b"\n")
         self.orders.flush()
         return json.loads(self._line())
@@ -167,10 +170,20 @@ def nginx(program: str, stub_url: str, folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
-def serve(name: str, stub_url: str, folder: Path, *, layout: str, transport: str = "engine") -> Iterator[Target]:
+def serve(
+    name: str,
+    stub_url: str,
+    folder: Path,
+    *,
+    layout: str,
+    transport: str = "engine",
+    shell: str = "protocol",
+    tenants: Sequence[str] = TENANTS,
+) -> Iterator[Target]:
     """``esproxy serve`` with one worker."""
     port, admin = free_ports(2)
-    config = write_config(folder / f"{name}.toml", stub_url, port=port, admin=admin, layout=layout, transport=transport)
+    values = {"port": port, "admin": admin, "layout": layout, "transport": transport, "shell": shell}
+    config = write_config(folder / f"{name}.toml", stub_url, tenants, **values)
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config)]
     with ended(subprocess.Popen(command, env=ENVIRONMENT)) as process:
         ready = f"http://127.0.0.1:{admin}/-/ready"
@@ -182,7 +195,8 @@ def serve(name: str, stub_url: str, folder: Path, *, layout: str, transport: str
 def uvicorn(name: str, stub_url: str, folder: Path, *, layout: str) -> Iterator[Target]:
     """The same application under plain uvicorn."""
     port, admin = free_ports(2)
-    config = write_config(folder / f"{name}.toml", stub_url, port=port, admin=admin, layout=layout, transport="engine")
+    values = {"port": port, "admin": admin, "layout": layout, "transport": "engine", "shell": "asgi"}
+    config = write_config(folder / f"{name}.toml", stub_url, TENANTS, **values)
     command = [sys.executable, "-m", "uvicorn", "esproxy.serve.asgi:app", "--port", str(port), "--no-access-log"]
     command += ["--log-level", "warning", "--loop", "uvloop", "--http", "httptools", "--ws", "none"]
     environment = {**ENVIRONMENT, "ESPROXY_CONFIG": str(config)}
@@ -193,8 +207,8 @@ def uvicorn(name: str, stub_url: str, folder: Path, *, layout: str) -> Iterator[
         yield Target(name, url, process.pid, physical=False)
 
 
-def write_config(path: Path, stub_url: str, **values: object) -> Path:
-    fixed = {"stub": stub_url, "header": HEADER, "tenants": json.dumps(TENANTS), "key": secrets.token_hex(32)}
+def write_config(path: Path, stub_url: str, tenants: Sequence[str], **values: object) -> Path:
+    fixed = {"stub": stub_url, "header": HEADER, "tenants": json.dumps(list(tenants)), "key": secrets.token_hex(32)}
     path.write_text(ESPROXY.format(**fixed, **values))
     return path
 

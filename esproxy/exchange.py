@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from esproxy.spool import Spool
+if TYPE_CHECKING:
+    from esproxy.spool import Spool
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 

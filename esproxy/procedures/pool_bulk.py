@@ -29,7 +29,7 @@ from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of
-from esproxy.tenancy.target import UNFILTERED, Target, request_bindings
+from esproxy.tenancy.target import UNFILTERED, Target
 
 POISON = b"{"  # one item's 400 on every node, in the node's words
 NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's 400 on every node
@@ -272,7 +272,7 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     run = core.Pass(
         plan.cluster.engine.grammar,
         state,
-        request_bindings([target], filtered=False),
+        target.written,
         resolver,
         max_depth=request.pools.max_depth,
     )

@@ -34,6 +34,7 @@ from esproxy.serve.driver import Driver, Proxy
 from esproxy.serve.framing import MAX_HEAD, close_spool, size_of, too_long
 from esproxy.serve.lifespan import lifespan
 from esproxy.serve.responses import AnswerCut, Response
+from esproxy.spool import NoRoom
 
 if TYPE_CHECKING:
     from esproxy.serve.protocol import Sweeper
@@ -220,7 +221,13 @@ class Responder(Driver):
                 return await response.release(step, self.uploaded)
             if step.last and step.head is not None:
                 return await response.whole(step.head.status, step.head.headers, step.data, self.uploaded, step.head.length)
-            await response.part(step, self.uploaded)
+            try:
+                await response.part(step, self.uploaded)
+            except NoRoom as error:
+                if self.over:
+                    return await response.cut(error.reason, self.error_reply())
+                self.refuse(error)
+                continue
             if step.last:
                 return
             self.queued -= len(step.data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from esproxy import spool
 from esproxy.config import Cluster, Settings, Upstream
 from esproxy.gateway import Gateway
 from esproxy.serve.driver import Proxy
@@ -17,6 +18,7 @@ from esproxy.upstream.spec import ClusterSpec
 
 def build(settings: Settings, stats: Stats | None = None) -> Proxy:
     """A proxy that is ready to be driven. Raises ValueError for what only the parts themselves can find wrong."""
+    spool.room.limit, spool.room.folder = settings.limits.max_spool, settings.limits.spool_folder
     engine = build_engine(settings)
     placement = settings.placement
     pools = Placement(placement.layout, placement.rules).pools

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 from collections.abc import Generator
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from esproxy.errors import EsproxyError, Refusal
 from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
@@ -38,6 +37,7 @@ from esproxy.serve.framing import (
     unframed,
     whole_head,
 )
+from esproxy.spool import NoRoom, Spool
 
 if TYPE_CHECKING:
     from esproxy.serve.protocol import ClientConnection
@@ -61,7 +61,7 @@ class ClientRequest(Driver):
     started = False  # the head of the answer has left
     chunked = False
     deflater: Deflater | None = None
-    spool: IO[bytes] | None = None
+    spool: Spool | None = None
     spooled: AnswerHead | None = None
     source: Generator[bytes, None, None] | None = None
     pouring: asyncio.Handle | None = None
@@ -250,13 +250,16 @@ class ClientRequest(Driver):
     def spool_part(self, step: Write) -> None:
         """An HTTP/1.0 client is sent nothing before all of it is there."""
         if self.spool is None:
-            self.spool = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)
+            self.spool = Spool(IN_MEMORY)
             self.spooled = step.head
-        self.spool.write(step.data)
+        try:
+            self.spool.write(step.data)
+        except NoRoom as error:
+            return self.cut(error.reason) if self.over else self.refuse(error)
         if step.last:
             assert self.spooled is not None
             headers = self.client.state.default_headers + self.spooled.headers
-            self.write_head(self.spooled.status, headers, self.spool.tell(), self.ends())
+            self.write_head(self.spooled.status, headers, len(self.spool), self.ends())
             self.pour(self.spooled_parts(self.spool))
 
     def release(self, step: Release) -> None:
@@ -290,11 +293,11 @@ class ClientRequest(Driver):
             yield deflater.feed(body[begin : begin + STEP], begin + STEP >= len(body))
 
     @staticmethod
-    def spooled_parts(spool: IO[bytes]) -> Generator[bytes, None, None]:
-        with spool:
-            spool.seek(0)
-            while data := spool.read(STEP):
-                yield data
+    def spooled_parts(spool: Spool) -> Generator[bytes, None, None]:
+        try:
+            yield from spool.parts(STEP)
+        finally:
+            spool.close()
 
     def released_parts(self, step: Release) -> Generator[bytes, None, None]:
         try:

@@ -267,7 +267,10 @@ class ClientConnection(asyncio.Protocol):
         self.deaf = self.ending = True
         self.drop_queue()
         if linger and not self.transport.is_closing() and self.transport.can_write_eof():
-            self.transport.write_eof()
+            try:
+                self.transport.write_eof()
+            except OSError:  # the client is gone, which nobody has read yet
+                return self.transport.abort()
             self.steer()
         else:
             self.transport.close()

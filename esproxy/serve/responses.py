@@ -6,8 +6,7 @@ Large answers are compressed a slice at a time, with the loop let go in between.
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from typing import IO, Protocol
+from typing import Protocol
 
 from starlette.types import Scope, Send
 
@@ -15,6 +14,7 @@ from esproxy.config import Limits
 from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
 from esproxy.serve.coding import STEP, Deflater
 from esproxy.serve.framing import CLOSE, GZIPPED, WITHOUT_BODY, close_spool, left_unread, may_compress, unframed
+from esproxy.spool import Spool
 
 IN_MEMORY = 1 << 20  # a spool above it is an unlinked file
 
@@ -40,7 +40,7 @@ class Response:
         self.http10 = scope["http_version"] == "1.0"
         self.started = False
         self.deflater: Deflater | None = None
-        self.spool: IO[bytes] | None = None
+        self.spool: Spool | None = None
         self.spooled: AnswerHead | None = None
 
     async def whole(self, status: int, headers: Headers, body: bytes, uploaded: bool, length: int | None = None) -> None:
@@ -120,17 +120,16 @@ class Response:
     async def spool_part(self, step: Write, uploaded: bool) -> None:
         """An HTTP/1.0 client is sent nothing before all of it is there."""
         if self.spool is None:
-            self.spool = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)
+            self.spool = Spool(IN_MEMORY)
             self.spooled = step.head
         self.spool.write(step.data)
         if not step.last:
             return
         assert self.spooled is not None
         headers = self.framed(self.spooled.headers, uploaded)
-        headers.append((b"content-length", b"%d" % self.spool.tell()))
+        headers.append((b"content-length", b"%d" % len(self.spool)))
         await self.start(self.spooled.status, headers)
-        self.spool.seek(0)
-        while data := self.spool.read(STEP):
+        for data in self.spool.parts(STEP):
             await self.body(data, False)
         await self.body(b"", True)
 

@@ -157,6 +157,14 @@ class Limits(Section):
         16 << 20, ge=1 << 10, description="What is understood whole before any of it is sent; beyond it, it streams."
     )
     max_body: Size = Field(100 << 20, ge=1 << 10, description="Largest request body that is not a bulk. Above it: 413.")
+    max_spool: Size = Field(
+        16 << 30,
+        ge=1 << 20,
+        description="What a worker may keep on disk, in files, of bodies and answers too large for memory. Above it: 507.",
+    )
+    spool_folder: str | None = Field(
+        None, min_length=1, description="Where those files are. Unset: with the system's temporary ones; should be on a disk."
+    )
     max_depth: int = Field(100, ge=10, le=1000, description="Deepest nesting of a JSON body.")
     max_inflate: int = Field(
         500, ge=10, le=1100, description="Times that a compressed body above 1 MiB may grow. Above it: 413. gzip ends at 1032."

@@ -56,6 +56,11 @@ class Target:
     def naming(self) -> Naming:
         return naming_of(self.entry.layout, self.index)
 
+    @cached_property
+    def written(self) -> core.Bindings:
+        """For documents of this index: made once for all of a bulk."""
+        return request_bindings([self], filtered=False)
+
 
 def physical_expression(targets: Sequence[Target]) -> str:
     """The physical indices of these targets, each once; empty without targets."""

@@ -103,7 +103,13 @@ class Connection(asyncio.Protocol):
     def pump(self) -> None:
         """Send from the spool until the node takes no more for now."""
         while self.source is not None and not self.write_blocked and not self.lost:
-            part = next(self.source, None)
+            try:
+                part = next(self.source, None)
+            except OSError as error:
+                flight = self.flight
+                self.drop()
+                self.engine.loop.call_soon(flight.fail, Failure("broken", f"a spool cannot be read: {error}"))
+                return
             if part is None:
                 self.source = None
                 break
