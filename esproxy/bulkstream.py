@@ -15,6 +15,7 @@ States: READ (a part is collected) → SENT (it is answered) → READ … → DO
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from esproxy import core
 from esproxy.answer import Walk, is_error, restore_error
@@ -25,7 +26,10 @@ from esproxy.exchange import Release, Reply
 from esproxy.request import Plan
 from esproxy.spool import Spool
 
-PART_BYTES = 8 << 20
+if TYPE_CHECKING:
+    from esproxy.config import Limits
+
+PART_BYTES = 8 << 20  # or the window, if that is less
 PART_RECORDS = 20_000
 POOL_BYTES = 1 << 20  # where every record is read in Python, between two of which nobody else is served
 POOL_RECORDS = 2_000
@@ -37,11 +41,13 @@ TAKEN = b"x-esproxy-records-taken"
 class BulkStream:
     """One streamed bulk: feed it the client's bytes, take parts, give it their answers."""
 
-    def __init__(self, plan: Plan, max_depth: int, max_record: int, *, pooled: bool) -> None:
+    def __init__(self, plan: Plan, limits: Limits, *, pooled: bool) -> None:
         self.plan = plan
-        self.max_record = max_record
-        self.bytes, self.records = (POOL_BYTES, POOL_RECORDS) if pooled else (PART_BYTES, PART_RECORDS)
-        self.run = (bulk_splitter if pooled else bulk_pass)(plan, max_depth, max_record=max_record, flow=self.bytes)
+        self.max_record = limits.max_body
+        size, self.records = (POOL_BYTES, POOL_RECORDS) if pooled else (PART_BYTES, PART_RECORDS)
+        self.bytes = min(size, limits.window)
+        make = bulk_splitter if pooled else bulk_pass
+        self.run = make(plan, limits.max_depth, max_record=self.max_record, flow=self.bytes)
         self.backlog: deque[bytes] = deque()  # read from the client, not yet by the core
         self.part = self._new_part()
         self.began_at = 0  # records that had left when the part began

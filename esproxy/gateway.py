@@ -282,7 +282,7 @@ class Exchange:
     def _begin_bulk(self, plan: Plan) -> Step | None:
         limits = self.gateway.settings.limits
         self.media = requests.media_type(plan)
-        self.bulk = BulkStream(plan, limits.max_depth, limits.max_body, pooled=self.pools is not None)
+        self.bulk = BulkStream(plan, limits, pooled=self.pools is not None)
         parts, self.parts = self.parts, []
         for part in parts:
             self.bulk.feed(part, False)

@@ -54,9 +54,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def config_text(node: str, port: int, placement: str = "dedicated", transport: str = "engine") -> str:
+def config_text(node: str, port: int, placement: str = "dedicated", transport: str = "engine", more: str = "") -> str:
+    """``more``: further sections."""
     tenants = ", ".join(f'"{tenant}"' for tenant in TENANTS)
-    return CONFIG.format(node=node, port=port, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48)
+    text = CONFIG.format(node=node, port=port, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48)
+    return text + more
 
 
 @dataclass(slots=True)
@@ -80,10 +82,10 @@ class Served:
             raise
 
 
-def serve(node: str, folder: Path, placement: str, transport: str) -> Served:
+def serve(node: str, folder: Path, placement: str, transport: str, more: str = "") -> Served:
     port = free_port()
     config, log = folder / "esproxy.toml", folder / "esproxy.log"
-    config.write_text(config_text(node, port, placement, transport))
+    config.write_text(config_text(node, port, placement, transport, more))
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config), "--workers", "1"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPROXY_")}
     with log.open("wb") as out:
@@ -111,13 +113,13 @@ class Proxies:
 
     node: str
     folders: pytest.TempPathFactory
-    running: dict[tuple[str, str], Served] = field(default_factory=dict)
+    running: dict[tuple[str, str, str], Served] = field(default_factory=dict)
 
-    def get(self, placement: str, transport: str = "engine") -> Served:
+    def get(self, placement: str, transport: str = "engine", more: str = "") -> Served:
         """A running proxy, the same one for the same arguments."""
-        key = (placement, transport)
+        key = (placement, transport, more)
         if key not in self.running:
-            self.running[key] = serve(self.node, self.folders.mktemp("proxy"), placement, transport)
+            self.running[key] = serve(self.node, self.folders.mktemp("proxy"), placement, transport, more)
         return self.running[key]
 
     def stop(self) -> None:
