@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from esproxy.budget import Claim
     from esproxy.spool import Spool
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
@@ -146,11 +147,13 @@ class Call:
     """One upstream call, answered as a whole ``Answer`` of at most ``limit`` bytes.
 
     ``window``: a 2xx answer above so many bytes is given as far as it came, as an Answer with ``more``: the procedure ends with
-    ``Onward``, or drops the rest by going on with anything else."""
+    ``Onward``, or drops the rest by going on with anything else. ``claim`` makes a claim on memory for an answer that is not
+    small."""
 
     send: Send
     limit: int = 64 << 20
     window: int | None = None
+    claim: Callable[[], Claim] | None = None
 
 
 @dataclass(slots=True)
@@ -165,6 +168,13 @@ class Wait:
     """Go on after so many seconds."""
 
     seconds: float
+
+
+@dataclass(slots=True)
+class Until:
+    """Go on when it calls back: ``tell`` is given what to call."""
+
+    tell: Callable[[Callable[[], None]], None]
 
 
 @dataclass(slots=True)
@@ -215,5 +225,5 @@ class Onward:
 
 
 Outcome = Reply | Go | Onward
-Procedure = Generator[Call | Calls | Wait, Any, Outcome]
+Procedure = Generator[Call | Calls | Wait | Until, Any, Outcome]
 ProcedureFactory = Callable[[], Procedure]

@@ -18,92 +18,33 @@ States::
 
 from __future__ import annotations
 
-import logging
-import secrets
-from enum import Enum
-from typing import TYPE_CHECKING
-
 from esproxy import answer as answers
 from esproxy import bodies
 from esproxy import request as requests
+from esproxy.budget import FREE, turn
 from esproxy.bulkstream import BulkStream
-from esproxy.catalogue.context import Catalogue
 from esproxy.cluster import Cluster
-from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed, Violation, reply, too_large
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, Need, Onward, Outcome, Release, Reply, Send, Step
+from esproxy.common import Common
+from esproxy.errors import EsproxyError, Refusal, UpstreamFailed, too_large
+from esproxy.exchange import ANSWER, BODY, AnswerHead, Head, Need, Onward, Outcome, Reply, Send, Step
+from esproxy.holding import Holding, State
 from esproxy.largebody import LargeBody
 from esproxy.metadata.cluster import static_info
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.made_id import wants_id, with_made_id
-from esproxy.procedures.pool_families import ELSEWHERE, served
+from esproxy.procedures.pool_families import served
 from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
 from esproxy.ready import heads_of
 from esproxy.request import Plan, check_no_body, understand
 from esproxy.spool import Spool
-from esproxy.tenancy.cursors import Sealer
-from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
-from esproxy.tenancy.placement import DEDICATED, Placement
-from esproxy.tenancy.tenant import Tenants
 from esproxy.upstream.engine_api import Failure
 from esproxy.wayback import WayBack
 
-if TYPE_CHECKING:
-    from esproxy.config import Settings
 
-log = logging.getLogger("esproxy.gateway")
-
-
-class State(Enum):
-    BODY = "body"
-    BUSY = "busy"
-    SENT = "sent"
-    ANSWER = "answer"
-    DONE = "done"
-
-
-class Gateway:
-    """What all exchanges share: settings, identity, tenants, and what is known of the clusters."""
-
-    def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
-        """``catalogue``: needed when a placement rule can give a pool, see ``Placement.pools``."""
-        self.settings = settings
-        limits = settings.limits
-        self.placement = Placement(settings.placement.layout, settings.placement.rules)
-        bounds = limits.max_depth, limits.window, limits.max_body
-        self.pools = Pools(catalogue, self.placement, *bounds) if catalogue is not None else None
-        self.cluster_name = settings.placement.cluster
-        self.clusters: dict[str, Cluster] = {}
-        self.violations = 0
-        self.unknown_keys = 0
-        registry = Registry(settings.tenants.mode, settings.tenants.ids)
-        identity = settings.identity
-        self.pattern = PatternIdentity(identity.index_pattern, registry) if identity.index_pattern else None
-        self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
-        self.sealer = Sealer([key.get_secret_value() for key in settings.secrets.keys] or [secrets.token_hex(32)])
-        self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
-
-    def pools_for(self, plan: Plan) -> Pools | None:
-        """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for
-        such."""
-        if (
-            plan.ready is not None
-            or plan.apart
-            or plan.pattern is not None
-            or plan.route.row.name in ELSEWHERE
-            or self.placement.layouts(plan.owner().id) == {DEDICATED}
-        ):
-            return None
-        if self.pools is None:
-            raise Failed("there is no catalogue for indices in pools")
-        return self.pools
-
-    @property
-    def product(self) -> bool:
-        """The upstream is Elasticsearch, as far as is known."""
-        cluster = self.clusters.get(self.cluster_name)
-        return cluster is not None and cluster.product
+class Gateway(Common):
+    """Opens exchanges."""
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[Exchange, Step | None]:
         """Begin an exchange with its head and as much of the body as is there."""
@@ -111,30 +52,10 @@ class Gateway:
         return exchange, exchange.feed(chunk, last)
 
 
-class Exchange:
+class Exchange(Holding):
     """One request and its answer. Not for two threads."""
 
-    __slots__ = (
-        "back", "bulk", "gateway", "head", "large", "media", "onward", "part", "parts", "plan", "pools", "size", "state",
-        "wants", "whole",
-    )  # fmt: skip
-
-    def __init__(self, gateway: Gateway, head: Head) -> None:
-        self.gateway = gateway
-        self.head = head
-        self.state = State.BODY
-        self.wants = BODY
-        self.plan: Plan | None = None
-        self.pools: Pools | None = None  # where its tenant may have indices in pools
-        self.parts: list[bytes] = []  # of the body, while it is held
-        self.size = 0
-        self.whole = False
-        self.bulk: BulkStream | None = None  # the body is a bulk beyond the window
-        self.part: Spool | None = None  # of that bulk, until it is answered
-        self.large: LargeBody | None = None  # the body is another one beyond the window
-        self.media: bytes | None = None
-        self.back: WayBack | None = None
-        self.onward: Onward | None = None  # the answer came through a procedure
+    __slots__ = ()
 
     # --- the way in ----------------------------------------------------------------------------
 
@@ -173,10 +94,20 @@ class Exchange:
                 return self._begin_bulk(plan)
             self._begin_large(plan)
         if not self.whole:
-            return None
+            return self._body_claim(plan) if self.size > FREE and self.claim is None and self.large is None else None
         if self.pools is not None:
             return self._pooled(plan, self.pools, self._body())
         return self._send(plan)
+
+    def _body_claim(self, plan: Plan) -> Step | None:
+        """There will be more of the body: it goes on when there is room."""
+        told, coded = self.head.get(b"content-length"), self.head.get(b"content-encoding")
+        window = self.gateway.settings.limits.window
+        self.claim = self.gateway.bodies.claim(plan.tenant_id, window if told is None or coded else min(int(told), window))
+        if self.claim.granted:
+            return None
+        self.state, self.wants = State.BUSY, 0
+        return Need(turn(self.claim))
 
     def _body(self) -> bytes:
         """The client's body, which is whole."""
@@ -199,6 +130,7 @@ class Exchange:
                 requests.physical_target(plan)
             rewrite = bodies.rewriter(plan, limits.max_depth)
         self.large = LargeBody(rewrite, limits.max_body)
+        self._release()
         parts, self.parts = self.parts, []
         for i, part in enumerate(parts):
             self.large.feed(part, self.whole and i == len(parts) - 1)
@@ -270,6 +202,8 @@ class Exchange:
                 return self._part_answered(self.bulk, outcome) if self.bulk is not None else self._ended(outcome)
             if isinstance(outcome, Onward):
                 return self._go_onward(outcome)
+            if self.kept is not None:
+                return self._answer_goes_on(self.kept)
             if self.onward is not None and self.back is not None:  # and it has been confirmed
                 return self._ended(self.back.end())
             self.state, self.wants = State.BODY, 0 if self.whole else BODY
@@ -345,6 +279,7 @@ class Exchange:
             if self.bulk is not None:
                 self.bulk.status, self.bulk.headers = head.status, headers
                 return self._bulk_fed(self.bulk, chunk, last)
+            self._release()
             limits = self.gateway.settings.limits
             restore = answers.way_back(self.plan, head, limits.max_body)
             window = None if isinstance(restore, answers.Whole) else limits.window
@@ -356,6 +291,7 @@ class Exchange:
     def _go_onward(self, onward: Onward) -> Step | None:
         """A procedure's answer is larger than the window: it streams like any other from here on."""
         large, self.onward = onward.answer, onward
+        self._release()
         window = self.gateway.settings.limits.window
         head = AnswerHead(large.status, large.headers)
         self.back = WayBack(head, large.restore, window, counts=self.head.method == "HEAD")
@@ -364,6 +300,9 @@ class Exchange:
 
     def feed_answer(self, chunk: bytes, last: bool) -> Step | None:
         """The next part of the node's answer."""
+        if self.kept is not None:
+            self.kept.append((chunk, last))
+            return None
         assert self.state is State.ANSWER, self.state
         try:
             if self.bulk is not None:
@@ -376,7 +315,13 @@ class Exchange:
     def _restored(self, back: WayBack, chunk: bytes, last: bool) -> Step | None:
         out = back.restore.feed(chunk, last)
         if not last:
-            return back.give(out, False)
+            step = back.give(out, False)
+            back.fed += len(chunk)
+            if back.writing:
+                self._release()
+            elif back.fed > FREE and self.claim is None:
+                return self._answer_claim()
+            return step
         if self.onward is not None and not self.onward.holds():
             back.hold(out)
             self.state, self.wants = State.BUSY, 0
@@ -385,47 +330,25 @@ class Exchange:
         assert step is not None
         return self._ended(step)
 
+    def _answer_claim(self) -> Step | None:
+        """There will be more of the answer: it goes on when there is room."""
+        assert self.plan is not None
+        self.claim = self.gateway.answers.claim(self.plan.tenant_id, self.gateway.settings.limits.window)
+        if self.claim.granted:
+            return None
+        self.kept = []
+        self.state, self.wants = State.BUSY, 0
+        return Need(turn(self.claim))
+
+    def _answer_goes_on(self, kept: list[tuple[bytes, bool]]) -> Step | None:
+        assert self.back is not None
+        self.kept = None
+        self.state, self.wants = State.ANSWER, ANSWER
+        if not kept:
+            return None
+        return self._restored(self.back, b"".join([chunk for chunk, _ in kept]), kept[-1][1])
+
     def fail_answer(self, failure: Failure) -> Step | None:
         """There is no (whole) answer."""
-        assert self.state in (State.SENT, State.ANSWER), self.state
+        assert self.state in (State.SENT, State.ANSWER) or self.kept is not None, self.state
         return self._withhold(UpstreamFailed(failure.what, failure.detail))
-
-    # --- the end ---------------------------------------------------------------------------------
-
-    def _ended(self, step: Step) -> Step:
-        """The last step of this exchange."""
-        self.state, self.wants = State.DONE, 0
-        if not isinstance(step, Release):
-            self._let_go()
-        return step
-
-    def _let_go(self) -> None:
-        """Close what lies in files; memory goes by itself."""
-        for file in (self.bulk, self.part, self.large):
-            if file is not None:
-                file.close()
-        self.parts.clear()
-        self.back = None
-
-    def close(self) -> None:
-        """The client is gone, or has been told something else than what this exchange would have said."""
-        self.state, self.wants = State.DONE, 0
-        self._let_go()
-
-    def _refuse(self, error: EsproxyError) -> Step:
-        if self.bulk is not None:
-            error.headers = error.headers + self.bulk.told()
-        pretty = b"pretty" in self.head.target.partition(b"?")[2] if self.plan is None else self.plan.pretty
-        opaque = self.head.get(b"x-opaque-id")
-        if opaque is not None:
-            error.headers = [*error.headers, (b"x-opaque-id", opaque)]
-        return self._ended(reply(error, product=self.gateway.product, pretty=pretty))
-
-    def _withhold(self, error: EsproxyError) -> Step:
-        """The answer cannot be given: an error instead while nothing of it has left, else cut the connection."""
-        if isinstance(error, Violation):
-            self.gateway.violations += 1
-            log.error("violation: %s in the answer to %s", error.where, self.plan.route.row.name if self.plan else "?")
-        if self.back is not None and self.back.writing:
-            return self._ended(Abort(str(error)))
-        return self._refuse(error)

@@ -104,6 +104,11 @@ class Plan:
             raise Refusal("nothing in the request tells the tenant")
         return self.tenant
 
+    @property
+    def tenant_id(self) -> str:
+        """Empty while nothing has told it."""
+        return "" if self.tenant is None else self.tenant.id
+
     def index(self, name: str, *, creatable: bool = False) -> str:
         self._adopt(name)
         return self.owner().names.one(name, self.spelled, product=self.product, creatable=creatable)

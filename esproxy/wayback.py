@@ -14,7 +14,7 @@ from esproxy.exchange import AnswerHead, Reply, Restorer, Write
 class WayBack:
     """``window`` None: it cannot be given before it is whole."""
 
-    __slots__ = ("counts", "head", "out", "restore", "size", "window", "writing")
+    __slots__ = ("counts", "fed", "head", "out", "restore", "size", "window", "writing")
 
     def __init__(self, head: AnswerHead, restore: Restorer, window: int | None, *, counts: bool) -> None:
         self.head = head
@@ -23,6 +23,7 @@ class WayBack:
         self.counts = counts
         self.out: BytesIO | None = None
         self.size = 0
+        self.fed = 0  # of the node's answer, without its last part
         self.writing = False  # bytes have left
 
     def hold(self, out: bytes) -> None:

@@ -13,13 +13,14 @@ makes the reply. Its outcome for a name that placement gives to ``dedicated`` is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from esproxy import request as requests
 from esproxy.api.target import build
+from esproxy.budget import Budget, Claim
 from esproxy.catalogue import names
 from esproxy.catalogue.change import keep
 from esproxy.catalogue.context import Catalogue
@@ -63,6 +64,7 @@ class Pools:
     max_depth: int
     window: int = 16 << 20
     max_body: int = 100 << 20  # what is held whole at most, of a request or an answer
+    answers: Budget = field(default_factory=lambda: Budget(128 << 20))
 
 
 class Pooled:
@@ -292,7 +294,10 @@ class Pooled:
         again = held or method in ("GET", "HEAD") or plan.route.row.name in requests.REPEATABLE
         send = Send(plan.cluster.name, method, build(path, query), headers, body, True, again)
         streams = large and plan.filter_path is None and plan.meta is None
-        return Call(send, self.pools.max_body, self.pools.window if streams else None)
+        return Call(send, self.pools.max_body, self.pools.window if streams else None, self.claim)
+
+    def claim(self) -> Claim:
+        return self.pools.answers.claim(self.tenant, self.pools.window)
 
 
 Family = Callable[[Pooled], Steps[Reply | Large]]

@@ -18,9 +18,10 @@ import logging
 from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
+from esproxy.budget import FREE, Claim
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, UpstreamFailed
-from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Wait
+from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Until, Wait
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
 
 logger = logging.getLogger("esproxy.serve")
@@ -130,10 +131,17 @@ class Run:
                 self.start(wish.calls, lambda answers: answers)
             else:
                 self.advance([])
+        elif isinstance(wish, Until):
+            loop = asyncio.get_running_loop()
+            wish.tell(lambda: loop.call_soon(self.told))  # whoever calls is in the middle of something else
         elif isinstance(wish, Wait):
             self.timer = asyncio.get_running_loop().call_later(wish.seconds, self.wait_is_over)
         else:
             raise TypeError(f"a procedure cannot yield {wish!r}")
+
+    def told(self) -> None:
+        if not self.over:
+            self.advance(None)
 
     def wait_is_over(self) -> None:
         self.timer = None
@@ -225,9 +233,14 @@ class Collector:
        └── beyond the window: ``more``, the call is paused ──▶ hand_over: everything goes to another sink
     """
 
-    __slots__ = ("attempt", "body", "ended", "failure", "flight", "head", "kept", "limit", "more", "over", "sink", "window")
+    __slots__ = (
+        "attempt", "body", "claim", "ended", "failure", "flight", "head", "kept", "limit", "make_claim", "more", "over",
+        "sink", "window",
+    )  # fmt: skip
 
     def __init__(self, call: Call, ended: Callable[[], None], *, alone: bool) -> None:
+        self.make_claim = call.claim
+        self.claim: Claim | None = None
         self.limit = call.limit
         self.window = call.window if alone else None
         self.ended = ended
@@ -247,15 +260,22 @@ class Collector:
             self.flight = flight
 
     def cancel(self) -> None:
+        self.release()
         if not self.over:
             self.over = True
             if self.flight is not None:
                 self.flight.cancel()
 
+    def release(self) -> None:
+        if self.claim is not None:
+            claim, self.claim = self.claim, None
+            claim.release()
+
     def answer(self) -> Answer:
         assert self.head is not None
         body = bytes(self.body)
         self.body = bytearray()
+        self.release()
         return Answer(self.head.status, self.head.headers, body, self.more, self.attempt)
 
     def hand_over(self, sink: Waiter, outcome: Onward) -> None:
@@ -294,6 +314,12 @@ class Collector:
             self.more = True
             self.flight.pause()
             self.ended()
+        elif self.make_claim is not None and self.claim is None and len(self.body) > FREE and self.flight is not None:
+            self.claim = self.make_claim()
+            if not self.claim.granted:
+                flight, loop = self.flight, asyncio.get_running_loop()
+                flight.pause()
+                self.claim.tell(lambda: loop.call_soon(flight.resume))
         elif len(self.body) > self.limit:
             if self.flight is not None:
                 self.flight.cancel()
@@ -307,6 +333,7 @@ class Collector:
     def fail_answer(self, failure: Failure) -> None:
         if self.sink is not None:
             return self.sink.fail_answer(failure)
+        self.release()
         self.failure = failure
         self.over = True
         if not self.more:

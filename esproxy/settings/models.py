@@ -156,6 +156,11 @@ class Limits(Section):
     window: Size = Field(
         16 << 20, ge=1 << 10, description="What is understood whole before any of it is sent; beyond it, it streams."
     )
+    max_held: Size = Field(
+        256 << 20,
+        ge=1 << 20,
+        description="What a worker holds in memory of bodies and answers that are not small, half for each; others wait.",
+    )
     max_body: Size = Field(100 << 20, ge=1 << 10, description="Largest request body that is not a bulk. Above it: 413.")
     max_spool: Size = Field(
         16 << 30,
