@@ -25,9 +25,9 @@ LONG = {"type": "long"}
 LAYOUT = {"layout": "shared", "cluster": "main"}
 
 
-def directory(**indices: int) -> Directory:
+def directory(layout: str = "shared", **indices: int) -> Directory:
     """acme's directory: name → number, each open in the pool of its name."""
-    entries = {name: Entry(n, "shared", f"pool~{name}", f"pool~{name}-1", OPEN) for name, n in indices.items()}
+    entries = {name: Entry(n, layout, f"pool~{name}", f"pool~{name}-1", OPEN) for name, n in indices.items()}
     return Directory("acme", 100, indices=entries)
 
 
@@ -124,6 +124,7 @@ def gate(
     **placement: Any,
 ) -> Gate:
     """acme has ``logs`` (17) and ``books`` (18); the field ``n`` of logs is called ``n~2`` in its pool."""
+    layout = placement.get("layout", "shared")
     settings = Settings.model_validate(
         {
             "clusters": {"main": {"nodes": ["http://127.0.0.1:9"]}},
@@ -140,12 +141,12 @@ def gate(
     gateway = Gateway(settings, catalogue)
     gateway.clusters["main"] = Cluster("main", engine, INFO)
     made = Gate(gateway, catalogue)
-    known = directory(logs=17, books=18)
+    known = directory(layout, logs=17, books=18)
     known.aliases.update(aliases or {})
     made.put(names.directory_id("acme"), known)
     logs = {"n": Field(LONG, "n~2"), "w": Field(TEXT, "w")} if fields is None else fields
     for name, number, own in (("logs", 17, logs), ("books", 18, {"w": Field(TEXT, "w")})):
-        made.put(names.index_id("acme", number), Index("acme", name, number, "shared", f"pool~{name}", {}, {}, fields=own))
+        made.put(names.index_id("acme", number), Index("acme", name, number, layout, f"pool~{name}", {}, {}, fields=own))
     return made
 
 

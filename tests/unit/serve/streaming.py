@@ -20,7 +20,7 @@ from tests.unit.pools.pool_gate import Gate, gate
 from tests.unit.serve.http import SHELLS, Client, Got, served
 
 WINDOW = 64 << 10
-LAYOUTS = ("dedicated", "shared")
+LAYOUTS = ("dedicated", "per-tenant", "shared")
 HEAD = b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -44,9 +44,16 @@ class World:
     def id(self, id: str) -> str:
         return id if self.layout == "dedicated" else f"acme.18:{id}"
 
+    def document(self, source: dict[str, Any]) -> dict[str, Any]:
+        """A document as it is stored."""
+        return {"n18": source} if self.layout == "per-tenant" else source
+
+    def stored(self, source: bytes) -> bytes:
+        return b'{"n18":' + source + b"}" if self.layout == "per-tenant" else source
+
     def hit(self, number: int) -> dict[str, Any]:
         """A hit as the node sends it."""
-        source = {"w": "x" * 200}
+        source = self.document({"w": "x" * 200})
         found = {"_index": self.index, "_id": self.id(str(number)), "_score": 1.0, "_source": source}
         return found if self.layout == "dedicated" else {**found, "_routing": "acme.18"}
 
@@ -77,7 +84,7 @@ def request(method: str, path: str, body: bytes = b"", *headers: bytes) -> bytes
 async def world(layout: str, *, shell: str = "protocol", transport: str = "engine", **limits: Any) -> AsyncIterator[World]:
     limits = {"window": WINDOW, **limits}
     async with Stub() as stub:
-        pools = gate(limits=limits) if layout == "shared" else None
+        pools = gate(limits=limits, layout=layout) if layout != "dedicated" else None
         gateway_ = pools.gateway if pools is not None else gateway(limits=limits)
         spec = ClusterSpec([stub.url], answer_timeout=20)
         engine = {"engine": Engine, "httpx": HttpxEngine}[transport]({"main": spec})

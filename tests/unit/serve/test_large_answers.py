@@ -52,7 +52,8 @@ async def test_large_answer_is_the_same_however_it_is_cut(layout, cut):
 
 async def test_large_document_streams(layout):
     async with world(layout) as w:
-        document = {**w.hit(1), "_version": 1, "_seq_no": 0, "_primary_term": 1, "found": True, "_source": {"w": "y" * 500_000}}
+        told = {"_version": 1, "_seq_no": 0, "_primary_term": 1, "found": True}
+        document = {**w.hit(1), **told, "_source": w.document({"w": "y" * 500_000})}
         del document["_score"]
         raw = orjson.dumps(document)
         w.stub.on(f"/{w.index}/_doc/{w.id('1')}".replace(":", "%3A"), in_chunks(raw))
@@ -108,7 +109,7 @@ def corrupted(w, how: str, at: int) -> tuple[bytes, bool]:
 
 
 BROKEN = ["json", "utf-8", "hang-up", "end"]
-FAULTS = {"dedicated": ["index", *BROKEN], "shared": ["index", "id", "no id", *BROKEN]}
+FAULTS = {"dedicated": ["index", *BROKEN], **{pool: ["index", "id", "no id", *BROKEN] for pool in ("per-tenant", "shared")}}
 CASES = [(layout, how) for layout, hows in FAULTS.items() for how in hows]
 
 

@@ -85,7 +85,7 @@ async def test_large_bulk_is_several_and_its_answer_one(layout, shell, coded):
         tree = orjson.loads(gzip.decompress(got.body) if coded else got.body)
         assert list(tree) == ["took", "errors", "items"] and tree["took"] == 3 * len(node.bodies) and tree["errors"] is False
         assert [(i["index"]["_index"], i["index"]["_id"]) for i in tree["items"]] == [("books", str(i)) for i in range(2000)]
-        assert node.documents() == [(w.id(str(i)), b'{"w":"' + b"x" * 60 + b'"}') for i in range(2000)]
+        assert node.documents() == [(w.id(str(i)), w.stored(b'{"w":"' + b"x" * 60 + b'"}')) for i in range(2000)]
         assert len(node.bodies) > 5 and max(map(len, node.bodies)) < 60_000
 
 
@@ -110,7 +110,7 @@ async def test_record_larger_than_the_window_is_sent_by_way_of_a_file(layout):
         body = bulk(3) + bulk(1, pad=700_000, first=3) + bulk(700, first=4)
         got = await w.ask("POST", "/_bulk", body, NDJSON)
         assert got.status == 200 and len(orjson.loads(got.body)["items"]) == 704
-        assert node.documents()[3] == (w.id("3"), b'{"w":"' + b"x" * 700_000 + b'"}')
+        assert node.documents()[3] == (w.id("3"), w.stored(b'{"w":"' + b"x" * 700_000 + b'"}'))
 
 
 async def test_record_above_the_limit_is_a_413(layout):
@@ -212,8 +212,8 @@ async def test_large_document_passes(layout, coded, method):
     async with world(layout) as w:
 
         async def node(peer: Peer) -> None:
-            assert await peer.body() == document
-            assert peer.seen.get(b"content-length") == b"%d" % len(document)
+            assert await peer.body() == w.stored(document)
+            assert peer.seen.get(b"content-length") == b"%d" % len(w.stored(document))
             id = peer.seen.target.partition(b"?")[0].rpartition(b"/")[2].decode().replace("%3A", ":")
             told = {"_index": w.index, "_id": id, "_version": 1, "result": "created"}
             peer.write(answer(201, orjson.dumps(told), ("content-type", "application/json")))
@@ -235,7 +235,8 @@ async def test_large_search_passes_rewritten(layout):
         seen = w.stub.requests[-1]
         assert b"typed_keys=true" in seen.target and seen.body.count(b'"word') == 60_000
         sent = orjson.loads(seen.body)
-        assert sent["aggs"] == LARGE_SEARCH["aggs"]
+        field = "n18.w" if layout == "per-tenant" else "w"
+        assert sent["aggs"] == {"a": {"terms": {"field": field}}} and seen.body.count(b'"%b":["word0"' % field.encode()) == 1
         if layout == "dedicated":
             assert sent == LARGE_SEARCH
         else:

@@ -74,7 +74,7 @@ async def test_write_that_had_arrived_when_its_connection_broke_is_created(layou
         }  # fmt: skip
         told = node.seen[-1][1]
         assert (b"refresh=true" in told) is ("refresh" in query) and b"_source=false" in told
-        assert (b"routing=acme.18" in told) is (layout == "shared")
+        assert (b"routing=acme.18" in told) is (layout != "dedicated")
 
 
 async def test_what_a_write_made_is_looked_for_under_its_routing():
