@@ -317,13 +317,18 @@ class Collector:
         elif self.make_claim is not None and self.claim is None and len(self.body) > FREE and self.flight is not None:
             self.claim = self.make_claim()
             if not self.claim.granted:
-                flight, loop = self.flight, asyncio.get_running_loop()
-                flight.pause()
-                self.claim.tell(lambda: loop.call_soon(flight.resume))
+                loop = asyncio.get_running_loop()
+                self.flight.pause()
+                self.claim.tell(lambda: loop.call_soon(self.go_on))
         elif len(self.body) > self.limit:
             if self.flight is not None:
                 self.flight.cancel()
             self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+
+    def go_on(self) -> None:
+        """The claim is granted."""
+        if not self.over and not self.more and self.flight is not None:
+            self.flight.resume()
 
     def is_good(self) -> bool:
         """Errors are restored whole."""
