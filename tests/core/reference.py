@@ -142,13 +142,22 @@ class Reader:
         decoder = codecs.getincrementaldecoder("utf-8")()
         for size in range(1, 5):
             if size > len(rest):
-                raise Failed(Status.TRUNCATED, len(self.body_))
+                raise Failed(*self._cut_short(rest))
             try:
                 if decoder.decode(rest[size - 1 : size]):
                     return size
             except UnicodeDecodeError:
                 raise Failed(Status.ENCODING, self.at) from None
         raise AssertionError("UTF-8 has at most four bytes")
+
+    def _cut_short(self, rest: bytes) -> tuple[Status, int]:
+        """The incremental decoder waits for more behind the beginning of a surrogate, which nothing could make right."""
+        try:
+            rest.decode()
+        except UnicodeDecodeError as error:
+            if error.reason != "unexpected end of data":
+                return Status.ENCODING, self.at
+        return Status.TRUNCATED, len(self.body_)
 
     def scalar(self) -> bytes:
         """The string, number or literal at ``at``."""
