@@ -22,12 +22,12 @@ from esproxy.languages import painless
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node
 from esproxy.metadata.settings import restore_settings
+from esproxy.metadata.templates import without_foreign
 from esproxy.request import Plan
 from esproxy.tenancy.tenant import COLLECT
-from esproxy.tenancy.text import restore_text
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
-NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
+NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.TEMPLATE, Kind.PATTERN)
 MACHINES = (Kind.NODE, Kind.ADDRESS)
 
 
@@ -48,9 +48,7 @@ class AnswerResolver:
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            if self.plan.path:
-                value = value.replace(f"[{self.plan.path}]", f"[{self.plan.raw_path}]")
-            return orjson.dumps(restore_text(painless.restored(value, self.prefix), self.prefix, self.plan.spelled))
+            return orjson.dumps(self.plan.restored(painless.restored(value, self.prefix)))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own))
         if not isinstance(value, str):
@@ -59,6 +57,8 @@ class AnswerResolver:
             return orjson.dumps(self.plan.seal_cursor(value))
         if kind in MACHINES:
             return orjson.dumps(self.machine(kind, value))
+        if kind is Kind.ALIAS and value.startswith("{index}"):
+            return raw  # in a template: it will begin with the index's name
         return orjson.dumps(self.name(value) if kind in NAMES else self.own(value))
 
     def machine(self, kind: Kind, value: str) -> str:
@@ -108,8 +108,7 @@ def client_headers(plan: Plan, head: AnswerHead) -> Headers:
         elif name == b"location":
             out.append((name, _location(plan, value)))
         elif name == b"warning":
-            text = restore_text(value.decode("latin-1"), plan.owner().names.prefix, plan.spelled)
-            out.append((name, text.encode("latin-1")))
+            out.append((name, plan.restored(value.decode("latin-1")).encode("latin-1")))
     opaque = plan.head.get(b"x-opaque-id")
     if opaque is not None:
         out.append((b"x-opaque-id", opaque))
@@ -179,6 +178,8 @@ class Whole:
         if plan.route.row.answer == "text" or plan.help:
             return body
         state = plan.answer_state()
+        if plan.route.row.answer == "simulated":
+            body = orjson.dumps(without_foreign(orjson.loads(body), plan.owner().names.prefix))
         if state is not None:
             body = Walk(plan, state).feed(body, True)
         if plan.route.row.answer == "info":
@@ -220,7 +221,7 @@ def _restore_short_error(plan: Plan, body: bytes) -> bytes:
     """``{"error": "alias [x] missing", "status": 404, "<index>": {…}}``: what was found stands beside the error."""
     resolver = AnswerResolver(plan, error=True)
     tree = orjson.loads(body)
-    out = {"error": restore_text(tree.pop("error"), resolver.prefix, plan.spelled), "status": tree.pop("status", 404)}
+    out = {"error": plan.restored(tree.pop("error")), "status": tree.pop("status", 404)}
     if tree:
         assert plan.endpoint.response is not None
         out |= orjson.loads(Walk(plan, plan.endpoint.response).feed(orjson.dumps(tree), True))

@@ -30,6 +30,12 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "indices.create": refuse_unsafe_types,
     "indices.put_mapping": refuse_unsafe_types,
     "indices.analyze": refuse_files,
+    "indices.put_index_template": refuse_unsafe_types,
+    "indices.simulate_template": refuse_unsafe_types,
+    "indices.simulate_index_template": refuse_unsafe_types,
+    "indices.put_template": refuse_unsafe_types,
+    "cluster.put_component_template": refuse_unsafe_types,
+    "indices.rollover": refuse_unsafe_types,
 }
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
@@ -306,6 +312,8 @@ class RequestResolver:
                 return text
             case Kind.ALIAS:
                 return plan.alias(text)
+            case Kind.PATTERN:
+                return plan.pattern_name(text)
             case Kind.EXPR if not text:
                 return plan.owner().names.prefix  # names nothing, as an empty name does
             case Kind.EXPR:

@@ -22,6 +22,7 @@ from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity
 from esproxy.tenancy.metafields import MetaFields, Restores
 from esproxy.tenancy.tenant import Tenant, Tenants
+from esproxy.tenancy.text import restore_text
 
 if TYPE_CHECKING:
     from esproxy.ready import Ready
@@ -37,6 +38,12 @@ MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 # What is sent as a POST and changes nothing: it may be sent a second time when a connection breaks under it.
 REPEATABLE = frozenset(("search", "count", "msearch", "mget", "explain", "field_caps", "indices.validate_query"))
 CAT_DRAWING = ("format", "v")
+NEW = frozenset(("new_index", "target"))  # parts of a path that name an index to be made
+# Endpoints that say what aliases indices get that are not there yet.
+MAKES_ALIASES = frozenset(
+    ("indices.put_template", "indices.put_index_template", "indices.simulate_template", "indices.simulate_index_template",
+     "cluster.put_component_template")
+)  # fmt: skip
 
 
 class GatewayLike(Protocol):
@@ -120,6 +127,10 @@ class Plan:
 
     def alias(self, name: str) -> str:
         """The physical name of an alias to be made or removed. Raises Refusal for what only the prefix would make legal."""
+        if self.route.row.name in MAKES_ALIASES and "{index}" in name:  # which the index's physical name is put for
+            if not name.startswith("{index}"):
+                raise Refusal(f"Invalid alias name [{name}]: the placeholder {{index}} can only begin it here")
+            return name
         if name.startswith(("_", "-", "+")) and name != "_all":
             raise Refusal(
                 f"Invalid alias name [{name}]: must not start with '_', '-', or '+'", type="invalid_alias_name_exception"
@@ -139,6 +150,20 @@ class Plan:
         self.spelled[sent] = name
         return sent
 
+    def pattern_name(self, pattern: str) -> str:
+        """The physical form of a pattern that a template matches. Raises Refusal for one that only the prefix would make legal."""
+        if pattern.startswith("_"):
+            raise self._no_template(f"index_pattern [{pattern}] must not start with '_'")
+        return self._spell(self.owner().names.prefix + pattern, pattern)
+
+    def _no_template(self, why: str) -> Refusal:
+        words = f"index_template [{self.parts.get('name', '')}] invalid, cause [Validation Failed: 1: {why};]"
+        return Refusal(words, type="invalid_index_template_exception")
+
+    def _spell(self, sent: str, name: str) -> str:
+        self.spelled[sent] = name
+        return sent
+
     def expression(self, text: str) -> str:
         if self.pattern is not None:
             for term in text.split(","):
@@ -147,7 +172,23 @@ class Plan:
 
     def name(self, name: str) -> str:
         """The physical name of a pipeline, script or template."""
-        return name if name == "_none" else self.owner().names.prefix + name
+        return name if name == "_none" else self._spell(self.owner().names.prefix + name, name)
+
+    def names(self, text: str, kind: Kind) -> str:
+        """The physical names of a path: one to be made, or a list of names and patterns. Raises Refusal."""
+        if self.head.method in ("PUT", "POST"):
+            if text.startswith("_") and kind is Kind.TEMPLATE:
+                raise self._no_template("name must not start with '_'")
+            return self._spell(self.owner().names.prefix + text, text)
+        sent = ",".join(self.owner().names.prefix + term for term in text.split(","))
+        return self._spell(sent, text)
+
+    def restored(self, text: str) -> str:
+        """A node's words with names as the client knows them."""
+        prefix = self.owner().names.prefix
+        if self.path:
+            text = text.replace(f"[{self.path}]", f"[{self.raw_path}]")
+        return restore_text(text, prefix, self.spelled, anywhere=self.route.row.names is not None)
 
     def lucene(self, text: str, default: str | None = None) -> str:
         """Query-string text with the index names in it made physical; ``default`` is its default field. Raises Refusal."""
@@ -231,7 +272,7 @@ def physical_target(plan: Plan) -> bytes:
             continue
         name = part[1:-1]
         value = plan.parts[name]
-        path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value))
+        path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value, new=name in NEW))
     target = build(path, _physical_query(plan))
     if done:
         plan.path = target.partition(b"?")[0].decode()
@@ -240,11 +281,13 @@ def physical_target(plan: Plan) -> bytes:
     return target
 
 
-def _path_value(plan: Plan, kind: Kind, value: str) -> str:
+def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
     if kind is Kind.INDEX:
         if plan.per_item:
             return plan.bulk_name(value)
-        return plan.index(value, creatable=plan.route.row.write)
+        return plan.index(value, creatable=plan.route.row.write or new)
+    if kind is Kind.TEMPLATE:
+        return plan.names(value, kind)
     if kind is Kind.EXPR:
         return plan.expression(value)
     if kind is Kind.ALIAS:

@@ -19,8 +19,13 @@ ENDPOINTS = (
     "indices.update_aliases",
     "indices.open", "indices.close", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
     "indices.forcemerge", "indices.clear_cache", "indices.analyze", "search_shards", "termvectors", "mtermvectors",
+    "indices.put_index_template", "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
+    "indices.simulate_index_template", "indices.simulate_template", "indices.put_template", "indices.get_template",
+    "indices.exists_template", "indices.delete_template", "cluster.put_component_template", "cluster.get_component_template",
+    "cluster.exists_component_template", "cluster.delete_component_template", "indices.rollover", "indices.shrink", "indices.split",
+    "indices.clone",
     # cluster and cat
-    "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
+    "cluster.health", "cat.templates", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch"}
@@ -35,6 +40,18 @@ PATH = {
     ("indices.delete_alias", "name"): Kind.ALIAS,
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
     ("cat.aliases", "name"): Kind.ALIAS,
+    ("cat.templates", "name"): Kind.TEMPLATE,
+    **{
+        (endpoint, "name"): Kind.TEMPLATE
+        for kind in ("indices.{}_index_template", "indices.{}_template", "cluster.{}_component_template")
+        for endpoint in map(kind.format, ("put", "get", "exists", "delete"))
+    },
+    ("indices.simulate_template", "name"): Kind.TEMPLATE,
+    ("indices.simulate_index_template", "name"): Kind.INDEX,
+    ("indices.rollover", "alias"): Kind.INDEX,
+    ("indices.shrink", "target"): Kind.INDEX,
+    ("indices.split", "target"): Kind.INDEX,
+    ("indices.clone", "target"): Kind.INDEX,
 }
 QUERY = {
     ("*", "q"): Kind.LUCENE,
@@ -79,6 +96,7 @@ EXTRA: dict[str, dict[str, Kind]] = {
     "cat.recovery": _EXPRESSION_OPTIONS | _CAT | _copied("expand_wildcards"),
     "cat.segments": _CAT,
     "cat.shards": _CAT,
+    "cat.templates": _CAT,
     "cluster.health": _EXPRESSION_OPTIONS,
     "create": _copied("if_primary_term", "if_seq_no", "op_type"),
     "delete_by_query": _SEARCH,

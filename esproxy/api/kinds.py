@@ -40,6 +40,7 @@ class Kind(IntEnum):
     NODE = 26  # id or name of a node
     ADDRESS = 27  # where a node listens
     HIDDEN = 28  # what an answer says of the operator's machines; also a key kind
+    PATTERN = 29  # a pattern of index names that a template matches
 
 
 class Mark(IntEnum):

@@ -205,6 +205,11 @@ _EXTRA: dict[str, Mapping[str, Kind]] = {
     "cat.segments": dict.fromkeys((*_MANAGER, "timeout"), Kind.COPY),
     "cat.aliases": {"timeout": Kind.COPY},
     "cat.recovery": {"timeout": Kind.COPY},
+    "cat.templates": {"timeout": Kind.COPY},
+    **dict.fromkeys(
+        ("indices.shrink", "indices.split", "indices.clone"),
+        dict.fromkeys(("copy_settings", "task_execution_timeout", "wait_for_completion"), Kind.COPY),
+    ),
     "indices.open": dict.fromkeys(("task_execution_timeout", "wait_for_completion"), Kind.COPY),
     "indices.stats": {"timeout": Kind.COPY},
     "indices.forcemerge": {"primary_only": Kind.COPY},

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from esproxy.api.kinds import Kind
 from esproxy.api.tables import Tables
 from esproxy.api.target import Target
 from esproxy.errors import unknown_endpoint, wrong_method
@@ -23,7 +24,8 @@ class Row:
     """One endpoint's policy.
 
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
-    ``required``: the path without it is a refusal. ``answer``: name of the handler in
+    ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
+    anywhere in its texts. ``answer``: name of the handler in
     ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
@@ -34,6 +36,7 @@ class Row:
     all: bool = False
     listed: str = "index"
     required: bool = False
+    names: Kind | None = None
     answer: str | None = None
     keyed: bool = False
     write: bool = False
@@ -103,6 +106,25 @@ ENDPOINTS = {
         Row("search_shards", all=True, keyed=True),
         Row("termvectors"),
         Row("mtermvectors"),
+        Row("indices.put_index_template", names=Kind.TEMPLATE),
+        Row("indices.get_index_template", all=True, listed="name", names=Kind.TEMPLATE),
+        Row("indices.exists_index_template", names=Kind.TEMPLATE, head_of="indices.get_index_template"),
+        Row("indices.delete_index_template", names=Kind.TEMPLATE),
+        Row("indices.simulate_index_template", names=Kind.TEMPLATE, answer="simulated"),
+        Row("indices.simulate_template", names=Kind.TEMPLATE, answer="simulated"),
+        Row("cluster.put_component_template", names=Kind.TEMPLATE),
+        Row("cluster.get_component_template", all=True, listed="name", names=Kind.TEMPLATE),
+        Row("cluster.exists_component_template", names=Kind.TEMPLATE, head_of="cluster.get_component_template"),
+        Row("cluster.delete_component_template", names=Kind.TEMPLATE),
+        Row("indices.put_template", names=Kind.TEMPLATE),
+        Row("indices.get_template", all=True, listed="name", names=Kind.TEMPLATE, keyed=True),
+        Row("indices.exists_template", names=Kind.TEMPLATE, keyed=True, head_of="indices.get_template"),
+        Row("indices.delete_template", names=Kind.TEMPLATE),
+        Row("indices.rollover", keyed=True),
+        Row("indices.shrink"),
+        Row("indices.split"),
+        Row("indices.clone"),
+        Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),
         Row("cat.shards", all=True, answer="cat"),

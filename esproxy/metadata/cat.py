@@ -55,6 +55,7 @@ TABLES = {
              "size.memory", "sm", "sizeMemory")
         ),
     ),
+    "cat.templates": Table(_kinds(TEMPLATE="name n", PATTERN="index_patterns t composed_of c")),
     "cat.shards": Table(
         _kinds(
             INDEX=_INDEX, NODE="id node n", ADDRESS="ip",
@@ -97,6 +98,11 @@ def restore_rows(rows: Rows, prefix: str, known: Table, machine: Callable[[Kind,
                 row[column] = None
             elif kind in (Kind.NODE, Kind.ADDRESS):
                 row[column] = machine(kind, value)
+            elif kind is Kind.PATTERN:
+                listed = value.strip("[]").split(", ") if value.strip("[]") else []
+                if not all(one.startswith(prefix) for one in listed):
+                    return None
+                row[column] = value.replace(", " + prefix, ", ").replace("[" + prefix, "[")
             elif not isinstance(value, str) or not value.startswith(prefix):
                 return None
             else:

@@ -13,7 +13,7 @@ from esproxy.api.kinds import Kind, Op
 from esproxy.core import Action
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
-NAMESPACES = (Kind.PIPELINE, Kind.STORED_SCRIPT, Kind.SEARCH_PIPELINE, Kind.TEMPLATE)
+NAMESPACES = (Kind.PIPELINE, Kind.STORED_SCRIPT, Kind.SEARCH_PIPELINE, Kind.TEMPLATE, Kind.PATTERN)
 
 
 def dedicated_request(prefix: bytes) -> dict[Kind, Action]:

@@ -28,10 +28,11 @@ CONTEXTS = (
 )
 
 
-def restore_text(text: str, prefix: str, spelled: dict[str, str]) -> str:
+def restore_text(text: str, prefix: str, spelled: dict[str, str], *, anywhere: bool = False) -> str:
     """``text`` with the tenant's physical names turned into logical ones.
 
-    ``spelled``: physical term → what the client wrote, for terms that were sent or seen.
+    ``spelled``: physical term → what the client wrote, for terms that were sent or seen. ``anywhere``: every token under the
+    prefix is a name.
     """
     at = text.find(prefix)
     if at == -1:
@@ -44,7 +45,7 @@ def restore_text(text: str, prefix: str, spelled: dict[str, str]) -> str:
             while end < len(text) and text[end] in NAME_CHARS:
                 end += 1
             token, logical = _known(text[at:end], spelled)
-            if logical is None and _quoted(text, at, end):
+            if logical is None and (anywhere or _quoted(text, at, end)):
                 token = text[at:end].partition(",")[0]
                 logical = token[len(prefix) :]
             if logical is not None:

@@ -64,6 +64,8 @@ MASKS = [
     Mask("*/settings/index.creation_date", CLOCK),
     Mask("*/settings/index.creation_date_string", CLOCK),
     Mask("**/index_uuid", IDENTITY),
+    *(Mask(f"**/{name}_date*", CLOCK, r"GET /_(index|component)_template") for name in ("created", "modified")),
+    Mask("**/settings/index/resize/source/uuid", IDENTITY),
     Mask("error/failed_shards/*/node", IDENTITY),
     Mask("_shards/failures/*/node", IDENTITY),
     Mask("profile/shards/*/id", IDENTITY),

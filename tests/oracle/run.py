@@ -98,6 +98,10 @@ def wipe(client: Client) -> None:
     raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
     if raw.status not in (200, 404):
         raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
+    for kind in ("_index_template", "_template", "_component_template"):  # refused where the client's indices are in pools
+        raw = client.send("DELETE", f"/{kind}/*", {}, None)
+        if raw.status not in (200, 404, 400):
+            raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
 
 
 def foreign_indices(client: Client) -> list[str]:
