@@ -283,7 +283,8 @@ class Exchange(Holding):
             limits = self.gateway.settings.limits
             restore = answers.way_back(self.plan, head, limits.max_body)
             window = None if isinstance(restore, answers.Whole) else limits.window
-            self.back = WayBack(AnswerHead(head.status, headers), restore, window, counts=self.head.method == "HEAD")
+            told = AnswerHead(answers.client_status(self.plan, head.status), headers)
+            self.back = WayBack(told, restore, window, counts=self.head.method == "HEAD")
             return self._restored(self.back, chunk, last)
         except EsproxyError as error:
             return self._withhold(error)

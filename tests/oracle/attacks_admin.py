@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.oracle.attacks import ATTACKS, RAW, get, request, row
+from tests.oracle.attacks import ATTACKS, LOOKUP, RAW, get, request, row
 
 OPEN = request("POST", "/books/_open")
 ANALYZE = request("POST", "/books/_analyze", {"text": "a b"})
@@ -64,5 +64,50 @@ row("B29", request("POST", "/_mtermvectors?index=zenith.books", {"ids": ["1"]}),
 row("B29", request("POST", "/_mtermvectors", {"ids": ["1"], "parameters": {"_index": RAW}}), 200, 400, 404, twin=VECTORS)
 row("B29", request("GET", f"/{RAW}/_mtermvectors?ids=1"), 200, 404, twin=VECTORS)
 row("C06", request("POST", "/books/_termvectors", {"doc": {"secret": "canary quick"}, "term_statistics": True}), 200, twin=VECTORS)
+
+# --- templates -------------------------------------------------------------------------------------------
+
+MADE = request("POST", "/_index_template/_simulate_index/books-x")
+for pattern in ("*", "zenith.*", "*.books", "z*", "**", "*,zenith.*", "<zenith.{now/d}>", "-zenith.*", "_all", ".ds-zenith*", ""):
+    evil = {"index_patterns": [pattern], "priority": 9999, "template": {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}}}
+    row("B36", request("PUT", "/_index_template/evil", evil), 200, 400, twin=MADE)
+    row("B36", request("PUT", "/_template/evil", {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}), 200, 400, twin=MADE)
+    row("B36", request("POST", "/_index_template/_simulate", evil), 200, 400, twin=MADE)
+for body in (
+    {"index_patterns": ["x*"], "composed_of": ["zenith.component"]},
+    {"index_patterns": ["x*"], "template": {"settings": {"index.default_pipeline": "zenith_p"}}},
+    {"index_patterns": ["x*"], "template": {"settings": {"index.routing.allocation.require._name": "x"}}},
+    {"index_patterns": ["x*"], "template": {"mappings": {"properties": {"q": {"type": "percolator"}}}}},
+    {"index_patterns": ["x*"], "template": {"aliases": {"x-{index}": {}}}},
+    {"index_patterns": ["x*"], "template": {"aliases": {"a": {"filter": LOOKUP}}}},
+    {"index_patterns": ["x*"], "data_stream": {}},
+    {"index_patterns": {"x": "*"}},
+    {"index_patterns": [["*"]]},
+):
+    row("B36", request("PUT", "/_index_template/evil", body), 200, 400, 404, twin=MADE)
+row("B36", request("PUT", "/_index_template/evil", b'{"index_p\\u0061tterns":["\\u002a"],"priority":9998}'), 200, twin=MADE)
+row("B36", request("PUT", "/_template/evil", {"template": "*", "order": 1}), 200, 400, twin=MADE)
+for name in ("_evil", "evil,zenith.t", "*", "zenith.t", "../_cluster/settings", "a%2F..%2Fb"):
+    row("B36", request("PUT", f"/_index_template/{name}", {"index_patterns": ["y*"], "priority": 3}), 200, 400, twin=MADE)
+for kind in ("_index_template", "_template", "_component_template"):
+    for name in ("*", "_all", "zenith.*", "*enith*", "evil,zenith.*", ""):
+        get("F05", f"/{kind}/{name}" if name else f"/{kind}", 200, 400, 404)
+        if name:
+            row("W35", request("DELETE", f"/{kind}/{name}"), 200, 400, 404, twin=MADE)
+    get("F05", f"/{kind}/zenith.t", 404, method="HEAD")
+row("F05", request("POST", "/_index_template/_simulate_index/zenith.books"), 200, twin=MADE)
+row("F05", request("POST", "/_index_template/_simulate/zenith.t"), 400, 404, twin=MADE)
+
+# --- what makes an index of another ----------------------------------------------------------------------
+
+for api in ("_clone", "_split", "_shrink"):
+    row("B37", request("PUT", f"/{RAW}/{api}/mine", {"settings": {"number_of_shards": 1}}), 400, 404, 500)
+    row("B37", request("PUT", f"/books/{api}/zenith.x", {"settings": {"number_of_shards": 1}}), 200, 400, 500)
+    row("B37", request("PUT", f"/books/{api}/x", {"aliases": {"zenith.books": {}}}), 200, 400, 500)
+    row("B37", request("PUT", f"/books,{RAW}/{api}/x"), 400, 404, 500)
+row("B37", request("POST", "/zenith.alias/_rollover"), 400, 404)
+row("B37", request("POST", "/zenith.alias/_rollover/zenith.x-000002"), 400, 404)
+row("B37", request("POST", "/books/_rollover/%3Czenith.x-%7Bnow%2Fd%7D-1%3E"), 400, 404)
+row("B37", request("POST", "/books/_rollover", {"aliases": {"zenith.books": {}}}), 400)
 
 __all__ = ["ATTACKS"]

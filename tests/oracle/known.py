@@ -11,6 +11,8 @@ from collections.abc import Collection
 
 ALL = "dedicated per-tenant shared"
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
+    ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", "dedicated", "the warning beside the error"),
+    ("templates.legacy", "PUT /_template/_bad", "es", "dedicated", "the warning beside the error"),
     ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "admin.cat_text",

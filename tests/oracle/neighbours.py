@@ -54,6 +54,8 @@ class Neighbour:
         for name in [*names, f".{self.canary}-hidden"] if hidden else names:
             body = alike.get(name, self.definition(name))
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
+        if hidden:
+            self.load_templates(client)
         lines: list[object] = []
         for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
@@ -63,6 +65,17 @@ class Neighbour:
         failed = {item["index"]["_index"] for item in json.loads(raw.body)["items"] if item["index"]["status"] != 201}
         if failed - alike.keys():
             raise RuntimeError(f"{self.tenant}: {sorted(failed)}: {raw.body[:500]!r}")
+
+    def load_templates(self, client: Client) -> None:
+        """Under names that others use too; a tenant's match all that is its own, and would everybody's."""
+        matched = ["*"] if self.tenant in OTHERS else [f"{self.canary}*"]
+        template = {"aliases": {f"{self.canary}-templated": {}}, "mappings": {"_meta": {"of": self.canary}}}
+        for kind, body in (
+            ("_component_template/base", {"template": template}),
+            ("_index_template/logs", {"index_patterns": matched, "priority": 7, "template": template}),
+            ("_template/old", {"index_patterns": matched, "order": 7, **template}),
+        ):
+            _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
 
     def definition(self, name: str) -> dict[str, Any]:
         """What an index is created with."""
@@ -104,7 +117,8 @@ class Decoys:
     @staticmethod
     def remove(node: Client) -> None:
         """Whatever is not an index; those are cleared with all others."""
-        for target in ("/_scripts/nope", *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
+        templates = ("/_index_template/*", "/_template/*", "/_component_template/*")
+        for target in ("/_scripts/nope", *templates, *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
             raw = node.send("DELETE", target, {}, None)
             if raw.status not in (200, 404):
                 raise RuntimeError(f"{target}: {raw.status} {raw.body[:300]!r}")
@@ -140,7 +154,7 @@ class Neighbours:
         of those in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with
         them."""
         digest = hashlib.sha256()
-        for part in [*self._prefixed(only), *self._pooled(only)]:
+        for part in [*self._prefixed(only), *self._pooled(only), *self._templates()]:
             digest.update(json.dumps(part, sort_keys=True).encode())
         return digest.hexdigest()
 
@@ -151,6 +165,14 @@ class Neighbours:
                 path = "/" + quote(name, safe="")
                 yield json.loads(self.node.send("GET", path + "?flat_settings=true", {}, None).body)
                 yield self._documents(path, b'{"query":{"match_all":{}}}')
+
+    def _templates(self) -> Iterator[Any]:
+        fronts = (*(f"{tenant}." for tenant in OTHERS), "base", "logs", "old")
+        for kind in ("component_template", "index_template"):
+            listed = json.loads(self.node.send("GET", f"/_{kind}", {}, None).body)[f"{kind}s"]
+            yield sorted((one for one in listed if one["name"].startswith(fronts)), key=lambda one: one["name"])
+        legacy = json.loads(self.node.send("GET", "/_template", {}, None).body)
+        yield {name: body for name, body in legacy.items() if name.startswith(fronts)}
 
     def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
         if behind(CATALOGUE) not in physical_indices(self.node):
