@@ -72,8 +72,8 @@ class Neighbour:
         template = {"aliases": {f"{self.canary}-templated": {}}, "mappings": {"_meta": {"of": self.canary}}}
         for kind, body in (
             ("_component_template/base", {"template": template}),
+            ("_template/old", {"index_patterns": matched, "order": 7, **template}),  # which could not come behind the next
             ("_index_template/logs", {"index_patterns": matched, "priority": 7, "template": template}),
-            ("_template/old", {"index_patterns": matched, "order": 7, **template}),
         ):
             _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
 
