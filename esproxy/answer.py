@@ -224,7 +224,6 @@ def restore_error(plan: Plan, body: bytes) -> bytes:
 
 def _restore_short_error(plan: Plan, body: bytes) -> bytes:
     """``{"error": "alias [x] missing", "status": 404, "<index>": {…}}``: what was found stands beside the error."""
-    resolver = AnswerResolver(plan, error=True)
     tree = orjson.loads(body)
     out = {"error": plan.restored(tree.pop("error")), "status": tree.pop("status", 404)}
     if tree:

@@ -151,7 +151,7 @@ class Plan:
         return sent
 
     def pattern_name(self, pattern: str) -> str:
-        """The physical form of a pattern that a template matches. Raises Refusal for one that only the prefix would make legal."""
+        """The physical form of a pattern that a template matches. Raises Refusal for what only the prefix would make legal."""
         if pattern.startswith("_"):
             raise self._no_template(f"index_pattern [{pattern}] must not start with '_'")
         return self._spell(self.owner().names.prefix + pattern, pattern)
@@ -272,7 +272,8 @@ def physical_target(plan: Plan) -> bytes:
             continue
         name = part[1:-1]
         value = plan.parts[name]
-        path.append(value if name == done else _path_value(plan, plan.endpoint.path.get(name, Kind.REFUSE), value, new=name in NEW))
+        kind = plan.endpoint.path.get(name, Kind.REFUSE)
+        path.append(value if name == done else _path_value(plan, kind, value, new=name in NEW))
     target = build(path, _physical_query(plan))
     if done:
         plan.path = target.partition(b"?")[0].decode()

@@ -19,13 +19,15 @@ ENDPOINTS = (
     "indices.update_aliases",
     "indices.open", "indices.close", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
     "indices.forcemerge", "indices.clear_cache", "indices.analyze", "search_shards", "termvectors", "mtermvectors",
+    # templates, and what makes an index of another
     "indices.put_index_template", "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
     "indices.simulate_index_template", "indices.simulate_template", "indices.put_template", "indices.get_template",
     "indices.exists_template", "indices.delete_template", "cluster.put_component_template", "cluster.get_component_template",
-    "cluster.exists_component_template", "cluster.delete_component_template", "indices.rollover", "indices.shrink", "indices.split",
-    "indices.clone",
+    "cluster.exists_component_template", "cluster.delete_component_template",
+    "indices.rollover", "indices.shrink", "indices.split", "indices.clone",
     # cluster and cat
-    "cluster.health", "cat.templates", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
+    "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
+    "cat.templates",
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch"}

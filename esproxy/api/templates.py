@@ -1,7 +1,7 @@
 """Corrections for what makes indices of something else: templates, rollover, resizing.
 
-Rows as in ``overrides``, of which these are a part. Names of templates are the tenant's own namespace; what a template matches are
-patterns of index names (``PATTERN``), which take the tenant's prefix each.
+Rows as in ``overrides``, of which these are a part. Names of templates are the tenant's own namespace; what a template matches
+are patterns of index names (``PATTERN``), which take the tenant's prefix each.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any
 
 
 def without_foreign(simulated: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The answer of a simulation without the templates that overlap and are the operator's; the others by name, as nodes list them
-    in the order of a hash of it."""
+    """The answer of a simulation without the templates that overlap and are the operator's; the others by name, as nodes list
+    them in the order of a hash of it."""
     found = simulated.get("overlapping")
     if isinstance(found, list):
         own = [one for one in found if str(one.get("name", "")).startswith(prefix)]
