@@ -56,23 +56,26 @@ def create_index(request: Pooled) -> Steps[Reply]:
         wanted = [("add", name, alias, properties) for alias, properties in aliases.items()]
         new_targets(directory, wanted, request.product, making=name)
     try:
-        yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
+        entry = yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
     except Refusal as error:
         if error.type == "resource_already_exists_exception":
-            raise (yield from _exists(request, name)) from None
+            raise (yield from _exists(request, name, error)) from None
         raise
-    yield from request.sight.look()
-    target = yield from request.one(name)
     if aliases:
+        yield from request.sight.look()
+        target = yield from request.one(name)
         for alias, properties in aliases.items():
             yield from check_filter(request, target, alias, properties)
         yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, wanted, request.product))
-    shards = yield from active_shards(request, target.physical)
+    shards = yield from active_shards(request, entry.physical)
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name})
 
 
-def _exists(request: Pooled, name: str) -> Steps[Refusal]:
-    uuid = uuid_of((yield from request.one(name)))
+def _exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
+    try:
+        uuid = uuid_of((yield from request.one(name)))
+    except Refusal:
+        return error  # deleted since; a creation is never told that there is no such index
     return Refusal(f"index [{name}/{uuid}] already exists", type="resource_already_exists_exception", index_uuid=uuid, index=name)
 
 
