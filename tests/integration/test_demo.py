@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,9 @@ def test_demo_once_every_layout_equals_the_bare_node(node_url: str) -> None:
     for layout in LAYOUTS_AVAILABLE:
         for name in ("acme", "zenith"):
             assert f"{name}-{layout} (layout {layout}): {len(TOUR)} calls, all the same as on the bare node" in made.stdout
+    shared = made.stdout.partition("How much is shared")[2].splitlines()
+    for layout in LAYOUTS_AVAILABLE:
+        assert any(re.match(rf" *{layout}: [1-9]\d* (logical )?indices", line) for line in shared), shared[:10]
     stored = {line.split()[0] for line in made.stdout.partition("What is stored")[2].splitlines() if line.strip()}
     assert {"acme-dedicated", "zenith-dedicated"} <= {name.partition(".")[0] for name in stored}
     assert any(name.startswith("own~acme-per-tenant-") for name in stored)

@@ -26,7 +26,7 @@ from tests.fleet.state import State, everything
 from tests.integration.proxy import free_port
 
 POOLED = [layout for layout in LAYOUTS_AVAILABLE if layout != "dedicated"]
-LATER = 60.0  # seconds until what is broken has failed, and what is mended works
+LATER = 180.0  # seconds until what is broken has failed, and what is mended works; at most
 LEASE = 5.0
 UNSURE = (429, 500, 502, 503, 504)
 CATALOGUE = names.behind(names.CATALOGUE)
