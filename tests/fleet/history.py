@@ -226,6 +226,12 @@ def twice(op: Op, names: Names) -> Iterable[str]:
             yield f"it was there since {creation}"
 
 
+def baffled(op: Op, names: Names) -> Iterable[str]:
+    """A creation is told that it was done, or that the index is there; never that there is none."""
+    if op.kind == "create" and op.no_index:
+        yield "a creation needs no index to be there"
+
+
 def last_creation(name: str, names: Names, op: Op) -> Op | None:
     """An acknowledged sign that the index was there, after which no delete can have taken effect before the operation ended."""
     for sign in names.by_name[name]:
@@ -246,4 +252,4 @@ def astray(op: Op, names: Names) -> Iterable[str]:
             yield f"{outside} do not lie in {sorted(certain)}"
 
 
-RULES = (misplaced, resurrected, lost, gone, twice, astray)
+RULES = (misplaced, resurrected, lost, gone, twice, baffled, astray)

@@ -57,6 +57,7 @@ PLANTED = {
     "lost of a bulk": ("lost", [op("write", 40, 41, "v4", "v5"), op("search", 42, 43, found=("v4",))]),
     "gone: get": ("gone", [op("get", 5, 6, "v1", **NOT_THERE)]),
     "gone: search of what a write made": ("gone", [op("search", 6, 7, name="b", **NOT_THERE)]),
+    "baffled": ("baffled", [op("create", 16, 17, **NOT_THERE)]),
     "gone: delete": ("gone", [op("delete", 5, 6, **NOT_THERE)]),
     "gone: target of an alias": ("gone", [op("alias", 5, 6, "a", name="y", **NOT_THERE)]),
     "gone: alias": ("gone", [op("search", 8, 9, name="x", **NOT_THERE)]),
