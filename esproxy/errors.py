@@ -14,7 +14,7 @@ running nodes by tests/integration/test_errors.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import orjson
@@ -44,8 +44,34 @@ class EsproxyError(Exception):
 
     def payload(self) -> dict[str, Any]:
         cause = self.cause()
-        root = {key: value for key, value in cause.items() if key != "caused_by"}
-        return {"error": {"root_cause": [root], **cause}, "status": self.status}
+        return {"error": {"root_cause": [_root(cause)], **cause}, "status": self.status}
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Put other words into every text of the error."""
+        self.reason = words(self.reason)
+        self.extra = {key: _reworded(value, words) for key, value in self.extra.items()}
+
+
+# Exceptions of Java's and of the parser's: a node looks no further than these for the root of an error.
+NOT_OURS = frozenset(
+    (
+        "illegal_argument_exception", "illegal_state_exception", "number_format_exception", "null_pointer_exception",
+        "x_content_parse_exception", "named_object_not_found_exception", "date_time_parse_exception",
+    )
+)  # fmt: skip
+
+
+def _root(cause: dict[str, Any]) -> dict[str, Any]:
+    """The innermost cause of which every one around it is the engine's own, too."""
+    while cause["type"] not in NOT_OURS and "caused_by" in cause and cause["caused_by"]["type"] not in NOT_OURS:
+        cause = cause["caused_by"]
+    return {key: value for key, value in cause.items() if key != "caused_by"}
+
+
+def _reworded(value: Any, words: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _reworded(item, words) for key, item in value.items()}
+    return words(value) if isinstance(value, str) else value
 
 
 class Refusal(EsproxyError):

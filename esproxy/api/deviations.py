@@ -191,6 +191,22 @@ DEVIATIONS: tuple[Deviation, ...] = (
         masks=(("headers/warning", ""),),
         everywhere=True,
     ),
+    Deviation(
+        layouts=POOLS,
+        name="measures",
+        construct="columns of `_cat/indices` that measure a physical index: sizes, deleted documents, operations and their times",
+        differs="each is the index's share of the pool's, by its documents; of deleted documents none is told",
+        reason=(
+            "the cluster keeps them by shard and segment, in which several indices lie; deleted documents are there until a merge"
+            " that all of them decide, and the pool's own figures would tell of others"
+        ),
+        way_out="place an index that is measured in another layout",
+        still="names, health, state, shards, copies, counts of documents, dates; which columns are there and how they look",
+        masks=(
+            *((f"body/*/{column}", "") for column in ("docs.deleted", "dd", "store.size", "pri.store.size", "dataset.size")),
+            ("body", r" *(?<![\w.-])(\d+(\.\d+)?(b|kb|mb|gb|ms|s|micros)?|<size>)(?=\s|$)"),
+        ),
+    ),
 )
 
 

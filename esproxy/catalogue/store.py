@@ -157,7 +157,7 @@ class Store:
             error = _error(answer)
             if error.get("type") == "resource_already_exists_exception":
                 return False
-            raise Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)))
+            raise _refusal(error, name)
         parsed(answer, 200)
         return True
 
@@ -187,8 +187,7 @@ class Store:
         (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""
         answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps({"properties": properties}))
         if answer.status == 400:
-            error = _error(answer)
-            raise Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)))
+            raise _refusal(_error(answer), name)
         parsed(answer, 200)
 
     def sizes(self, pattern: str) -> Steps[dict[str, tuple[int, int]]]:
@@ -254,6 +253,14 @@ def _written(answer: Answer, id: str, doc: D) -> Stored[D]:
 def _error(answer: Answer) -> dict[str, Any]:
     error = parsed(answer, answer.status).get("error", {})
     return error if isinstance(error, dict) else {"reason": error}
+
+
+def _refusal(error: dict[str, Any], name: str) -> Refusal:
+    """What a node says against a physical index, which is not named."""
+    extra = {"caused_by": error["caused_by"]} if "caused_by" in error else {}
+    refusal = Refusal(str(error.get("reason", "")), type=str(error.get("type", Refusal.type)), **extra)
+    refusal.reword(lambda text: text.replace(f"[{name}]", "[_doc]"))
+    return refusal
 
 
 def _primary(indices: dict[str, Any], alias: str) -> Shard:

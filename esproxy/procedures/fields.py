@@ -14,6 +14,7 @@ What type a value has is not decided here: ``wanted`` holds definitions, made by
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from esproxy.catalogue import names
@@ -62,7 +63,8 @@ def add_fields(
     except Refusal as error:
         for path, placing in placed.items():
             for sent, written in ((placing.physical, path), (placing.physical.rpartition(".")[2], path.rpartition(".")[2])):
-                error.reason = error.reason.replace(f"[{sent}]", f"[{written}]")
+                if sent != written:
+                    error.reword(partial(_renamed, sent, written))
         raise
 
     def add(index: Index) -> None:
@@ -113,3 +115,7 @@ def remove_fields(cat: Catalogue, tenant: str, number: int, added: dict[str, Fie
             del index.fields[path]
 
     yield from change(cat, Index, names.index_id(tenant, number), remove)
+
+
+def _renamed(sent: str, written: str, text: str) -> str:
+    return text.replace(f"[{sent}]", f"[{written}]")

@@ -24,7 +24,7 @@ from esproxy.procedures.pool_declared import (
     declaration,
     known_parameters,
 )
-from esproxy.procedures.pool_mappings import check_mapping
+from esproxy.procedures.pool_mappings import check_new_mapping
 from esproxy.procedures.pool_search import nothing
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pool_settings import flat_settings, logical_settings, named_settings, uuid_of
@@ -46,7 +46,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
         raise Apart
     tree = declaration(request)
     mapping = dict(tree.get("mappings") or {})
-    check_mapping(mapping, request.product)
+    check_new_mapping(mapping, request.product)
     settings = flat_settings(tree.get("settings") or {})
     if written != name:
         settings["index.provided_name"] = written

@@ -43,8 +43,8 @@ def check_mapping(mapping: dict[str, Any], product: bool) -> None:
     dynamic = str(mapping.get("dynamic", "true")).lower()
     if dynamic not in DYNAMIC[product]:
         cause = Refusal(f"Failed to parse value [{mapping['dynamic']}] as only [true] or [false] are allowed.").cause()
-        raise _unparsed("Could not convert [dynamic.dynamic] to boolean", product, "illegal_argument_exception", caused_by=cause)
-    _check_types(mapping.get("properties") or {}, product)
+        raise Refusal("Could not convert [dynamic.dynamic] to boolean", caused_by=cause)
+    _check_types(mapping.get("properties") or {})
     refuse_unsafe_types(mapping)
     for kind in ("runtime", "derived"):
         if any(name.startswith("_") for name in mapping.get(kind) or {}):
@@ -56,19 +56,22 @@ def check_mapping(mapping: dict[str, Any], product: bool) -> None:
             refuse_lookup(name, definition.get("runtime") if isinstance(definition, dict) else None)
 
 
-def _check_types(properties: Any, product: bool) -> None:
+def check_new_mapping(mapping: dict[str, Any], product: bool) -> None:
+    """The same of an index that is created."""
+    try:
+        check_mapping(mapping, product)
+    except Refusal as error:
+        told = f"Failed to parse mapping{'' if product else ' [_doc]'}: {error.reason}"
+        raise Refusal(told, type="mapper_parsing_exception", caused_by=error.cause()) from None
+
+
+def _check_types(properties: Any) -> None:
     for name, definition in properties.items() if isinstance(properties, dict) else ():
         if not isinstance(definition, dict):
             continue
         if "type" not in definition and "properties" not in definition and list(definition) != ["enabled"]:
-            raise _unparsed(f"No type specified for field [{name}]", product, "mapper_parsing_exception")
-        _check_types(definition.get("properties") or {}, product)
-
-
-def _unparsed(reason: str, product: bool, kind: str, **extra: Any) -> Refusal:
-    cause = Refusal(reason, type=kind, **extra).cause()
-    told = f"Failed to parse mapping{'' if product else ' [_doc]'}: {reason}"
-    return Refusal(told, type="mapper_parsing_exception", caused_by=cause)
+            raise Refusal(f"No type specified for field [{name}]", type="mapper_parsing_exception")
+        _check_types(definition.get("properties") or {})
 
 
 # --- put -----------------------------------------------------------------------------------------------

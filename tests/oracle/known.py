@@ -47,7 +47,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("documents.reading", "GET /books/_doc/1?fields=k", "es os", ALL, "a node words a parameter of the past"),
     ("documents.reading", "GET /_all/_doc/1", "os", ALL, "words for a cluster without indices"),
     ("documents.content", "PUT /books/_doc/7?source=", "es os", ALL, "words for a body in a parameter where none is read"),
-    ("expressions.empty_cluster", "GET /_search?allow_no_indices=false", "es os", ALL, "words for a cluster without indices"),
+    ("expressions.empty_cluster", "GET /_search?allow_no_indices=false", "es os", "dedicated", "words for a cluster without indices"),
     ("indices.bad_bodies", 'PUT /x {"settings": {"nope"', "es os", ALL, "words for an unknown setting"),
     ("indices.bad_bodies", 'PUT /x {"settings": {"uuid"', "os", ALL, "words for a setting of the node's own"),
     ("indices.bad_names", "GET /a:b", "es", ALL, "words for a remote cluster where none can be"),
