@@ -86,7 +86,7 @@ class Holding:
         opaque = self.head.get(b"x-opaque-id")
         if opaque is not None:
             error.headers = [*error.headers, (b"x-opaque-id", opaque)]
-        return self._ended(reply(error, product=self.gateway.product, pretty=pretty))
+        return self._ended(reply(error, product=self.gateway.product, pretty=pretty, accept=self.head.get(b"accept")))
 
     def _withhold(self, error: EsproxyError) -> Step:
         """The answer cannot be given: an error instead while nothing of it has left, else cut the connection."""

@@ -193,6 +193,16 @@ DEVIATIONS: tuple[Deviation, ...] = (
     ),
     Deviation(
         layouts=POOLS,
+        name="script-fields",
+        construct="`runtime` and `derived` fields of a mapping",
+        differs="they are declared when the index is created, or in a request; to an index that exists none can be added",
+        reason="they stand in the mapping of the physical index, which other indices share; an index made with them has its own",
+        way_out="declare them at once, or in the search as `runtime_mappings` and `derived`",
+        still="the answer is a 400 in Elasticsearch's shape",
+        refused="400",
+    ),
+    Deviation(
+        layouts=POOLS,
         name="measures",
         construct="columns of `_cat/indices` that measure a physical index: sizes, deleted documents, operations and their times",
         differs="each is the index's share of the pool's, by its documents; of deleted documents none is told",

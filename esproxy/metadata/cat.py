@@ -84,6 +84,11 @@ PERCENT = ("active_shards_percent", "asp", "activeShardsPercent")
 Rows = list[dict[str, Any]]
 
 
+def default_columns(product: bool) -> tuple[str, ...]:
+    """Of ``_cat/indices``."""
+    return (*DEFAULT_COLUMNS, "dataset.size") if product else DEFAULT_COLUMNS
+
+
 def table(endpoint: str) -> Table:
     return TABLES.get(endpoint, INDICES)
 

@@ -30,7 +30,7 @@ def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
 def static_info(plan: Plan) -> Reply:
     """No index name tells a tenant in ``/``, so it says what it says to everybody."""
     told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "")
-    return Reply(200, json_headers(plan.product), told)
+    return Reply(200, json_headers(plan.product, plan.head.get(b"accept")), told)
 
 
 def info(answer: bytes, tenant: str) -> bytes:

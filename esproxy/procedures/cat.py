@@ -73,14 +73,10 @@ def wants_json(plan: Plan) -> bool:
 
 
 def table_headers(plan: Plan, told: Headers) -> Headers:
-    """``told``, of the node's table, with the media type of the one that is drawn. Elasticsearch answers in the media type that
-    it was asked for, its own among them."""
+    """``told``, of the node's table, with the media type of the one that is drawn."""
     media = PLAIN_TEXT
     if wants_json(plan):
-        media = json_headers(plan.product)[-1][1]
-        accept = (plan.head.get(b"accept") or b"").split(b",")[0].strip()
-        if plan.product and accept.startswith(b"application/vnd.elasticsearch+json"):
-            media = accept.replace(b" ", b"")
+        media = json_headers(plan.product, plan.head.get(b"accept"))[-1][1]
     return [(name, media if name == b"content-type" else value) for name, value in told]
 
 
@@ -91,4 +87,4 @@ def _error(plan: Plan, answer: Answer) -> Reply:
         tree = None
     if not isinstance(tree, dict):
         raise Failed("the node's answer could not be understood", status=502)
-    return Reply(answer.status, json_headers(plan.product), restore_error(plan, answer.body))
+    return Reply(answer.status, json_headers(plan.product, plan.head.get(b"accept")), restore_error(plan, answer.body))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import Refusal
+import orjson
+
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Reply
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
@@ -23,6 +25,7 @@ from esproxy.procedures.pool_declared import (
     check_active_shards,
     declaration,
     known_parameters,
+    node_answer,
 )
 from esproxy.procedures.pool_mappings import check_new_mapping
 from esproxy.procedures.pool_search import nothing
@@ -89,47 +92,36 @@ def delete_index(request: Pooled) -> Steps[Reply]:
 
 
 def get_index(request: Pooled) -> Steps[Reply]:
-    """Aliases, mapping and settings; also the endpoints that ask for one of them."""
+    """Aliases, mapping and settings; also the endpoints that ask for one of them. The node is asked the same of the physical
+    indices, so that it judges the parameters."""
     plan = request.plan
-    known_parameters(request)
     targets = yield from request.some(request.parts.get("index", "_all"))
-    wanted = _PARTS[plan.route.row.name]
-    if "features" in plan.query:
-        wanted = tuple(part for part in wanted if part in plan.query["features"].split(","))
     targets = yield from request.freshest(targets)
-    out: dict[str, Any] = {target.name: {} for target in targets}
-    physical = physical_expression(targets)
     directory = request.sight.directory
     assert directory is not None
-    mappings: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
-    if targets and "mappings" in wanted:
-        mappings = parsed((yield request.send("GET", [physical, "_mapping"], {})), 200)
-    if targets and "settings" in wanted:
-        options = {key: plan.query[key] for key in ("flat_settings", "human", "include_defaults") if _asked(plan.query, key)}
-        settings = parsed((yield request.send("GET", [physical, "_settings"], options)), 200)
+    template = plan.route.with_index or plan.route.template
+    expression = physical_expression(targets) or nothing(request)
+    path = [expression if part == "{index}" else part for part in template if part != "{name}"]
+    told = yield request.send("GET", path, physical_query(plan, [], None))
+    if told.status != 200:
+        return node_reply(request, told)
+    physical = orjson.loads(told.body)
+    features = plan.query["features"].split(",") if "features" in plan.query else None
+    out: dict[str, Any] = {}
     for target in targets:
-        here = out[target.name]
-        if "aliases" in wanted:
-            here["aliases"] = aliases_of(directory, target.name)
-        if "mappings" in wanted:
-            here["mappings"] = target.naming.mapping(mappings[target.physical]["mappings"])
-        if "settings" in wanted:
-            here |= {part: logical_settings(target, tree, part) for part, tree in settings[target.physical].items()}
-            here["settings"] = named_settings(here["settings"], request.parts.get("name"))
-    return answer(request, out)
-
-
-_PARTS = {
-    "indices.exists": ("aliases", "mappings", "settings"),
-    "indices.get": ("aliases", "mappings", "settings"),
-    "indices.get_mapping": ("mappings",),
-    "indices.get_settings": ("settings",),
-}
-
-
-def _asked(query: dict[str, str], name: str) -> bool:
-    return query.get(name, "false") != "false"
+        here = out[target.name] = {}
+        for part, tree in physical[target.physical].items():
+            if features is not None and part not in features:
+                here[part] = {}
+            elif part == "aliases":
+                here[part] = aliases_of(directory, target.name)
+            elif part == "mappings":
+                here[part] = target.naming.mapping(tree)
+            elif part in ("settings", "defaults"):
+                here[part] = named_settings(logical_settings(target, tree, part), request.parts.get("name"))
+            else:
+                raise Failed(f"the node told of [{part}] of an index")
+    return node_answer(request, told, out)
 
 
 def shards(request: Pooled) -> Steps[Reply]:

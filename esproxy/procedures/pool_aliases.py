@@ -6,6 +6,7 @@ is kept as the client wrote it, and rewritten for the index whenever it is used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -29,6 +30,7 @@ PROPERTIES = ("filter", "is_hidden", "is_write_index")
 NO_UUID = "_" * 22  # of an index that is not made
 ACTIONS = ("add", "remove", "remove_index")
 Change = tuple[str, str, str, dict[str, Any]]  # verb, index, alias, properties
+Result = dict[str, Any]
 
 
 # --- read ----------------------------------------------------------------------------------------------
@@ -56,7 +58,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     if absent:
         words = "alias" if len(absent) == 1 else "aliases"
         tree = {"error": f"{words} [{','.join(sorted(absent))}] missing", "status": 404, **out}
-        return Reply(404, json_headers(request.product), encode(plan, tree))
+        return Reply(404, json_headers(request.product, plan.head.get(b"accept")), encode(plan, tree))
     return answer(request, out)
 
 
@@ -88,7 +90,7 @@ def put_alias(request: Pooled) -> Steps[Reply]:
     properties = alias_properties({key: value for key, value in tree.items() if key not in ("index", "alias")})
     found, _ = yield from request.resolved(index, request.options())
     yield from _change(request, [("add", name, alias, properties) for name in found.found])
-    return acknowledged(request)
+    return _acknowledged(request)
 
 
 def delete_alias(request: Pooled) -> Steps[Reply]:
@@ -99,13 +101,14 @@ def delete_alias(request: Pooled) -> Steps[Reply]:
     if not actions:
         raise _alias_missing(names)
     yield from _change(request, actions)
-    return acknowledged(request)
+    return _acknowledged(request)
 
 
 def update_aliases(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
     tree = declaration(request, required=True)
     changes: list[Change] = []
+    results: list[Result] = []
     actions = tree.get("actions") or []
     if not actions:
         raise Refusal("No action specified")
@@ -113,13 +116,27 @@ def update_aliases(request: Pooled) -> Steps[Reply]:
         if not isinstance(action, dict) or len(action) != 1:
             raise Refusal("Too many operations declared on operation entry")
         verb, options = next(iter(action.items()))
-        changes += yield from _action(request, verb, dict(options or {}))
+        found, result = yield from _action(request, verb, dict(options or {}))
+        changes += found
+        results.append(result)
+    missed = [name for result in results if "error" in result for name in result["action"]["aliases"]]
     if changes:
         yield from _change(request, changes)
-    return acknowledged(request)
+    elif missed:
+        raise _alias_missing(missed)
+    return _acknowledged(request, results)
 
 
-def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[list[Change]]:
+def _acknowledged(request: Pooled, results: Sequence[Result] = ()) -> Reply:
+    """Elasticsearch tells of each action, if there is one that came to nothing."""
+    if not request.product:
+        return acknowledged(request)
+    errors = any("error" in result for result in results)
+    return answer(request, {"acknowledged": True, "errors": errors} | ({"action_results": list(results)} if errors else {}))
+
+
+def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[tuple[list[Change], Result]]:
+    """The changes of an action, and how Elasticsearch tells of it."""
     if verb not in ACTIONS:
         raise Refusal(f"Unknown action [{verb}]")
     indices = _list(options.pop("index", None)) + _list(options.pop("indices", None))
@@ -130,15 +147,20 @@ def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[list[C
     if not aliases and verb != "remove_index":
         raise _unparsed("One of [alias] or [aliases] is required")
     found, directory = yield from request.resolved(",".join(indices), request.options())
+    result: Result = {"action": {"type": verb, "indices": list(found.found), "aliases": aliases}, "status": 200}
     if verb == "remove_index":
-        return [(verb, index, "", {}) for index in found.found]
+        return [(verb, index, "", {}) for index in found.found], result
     if verb == "remove":
         removals = _removals(directory, list(found.found), aliases)
-        if not removals and must_exist is not False:
-            raise _alias_missing(aliases)
-        return removals
+        if not removals:
+            missing = _alias_missing(aliases)
+            if must_exist is True:
+                raise missing
+            if must_exist is None or request.product:  # OpenSearch does not miss what need not be there
+                result |= {"status": 404, "error": missing.cause()}
+        return removals, result
     properties = alias_properties(options)
-    return [("add", index, alias, properties) for index in found.found for alias in aliases]
+    return [("add", index, alias, properties) for index in found.found for alias in aliases], result
 
 
 def _unparsed(reason: str) -> Refusal:
@@ -264,7 +286,7 @@ def _removals(directory: Directory, indices: list[str], patterns: list[str]) -> 
 def _alias_missing(names: list[str]) -> Refusal:
     told: Any = names[0] if len(names) == 1 else names
     extra = {"resource.type": "aliases", "resource.id": told}
-    return Refusal(f"aliases [{','.join(names)}] missing", status=404, type="aliases_not_found_exception", **extra)
+    return Refusal(f"aliases [{', '.join(names)}] missing", status=404, type="aliases_not_found_exception", **extra)
 
 
 def _list(value: Any) -> list[str]:

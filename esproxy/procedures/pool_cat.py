@@ -64,14 +64,15 @@ def indices(request: Pooled) -> Steps[Reply]:
     path = ["_cat", "indices", expression]
     asked = [column for column in query.pop("h", "").split(",") if column]
     sort = [part for part in query.pop("s", "").split(",") if part]
-    told = yield request.send("GET", path, {**_columns_asked(asked, sort), **query, "expand_wildcards": "all"})
+    told = yield request.send("GET", path, {**_columns_asked(asked, sort, request.product), **query, "expand_wildcards": "all"})
     if told.status >= 400:
         return node_reply(request, told)
     table: Rows = orjson.loads(told.body)
     columns = _columns(table, asked)
     units: dict[str, str] = {}
     if table and any(column not in KNOWN for column in table[0]):
-        shown = yield request.send("GET", path, {**query, **_columns_asked(asked, sort, plain=False), "expand_wildcards": "all"})
+        drawn = _columns_asked(asked, sort, request.product, plain=False)
+        shown = yield request.send("GET", path, {**query, **drawn, "expand_wildcards": "all"})
         units = _units(parsed(shown, 200))
     counts = (yield from _counts(request, targets)) if targets else {}
     rows: Rows = []
@@ -81,12 +82,12 @@ def indices(request: Pooled) -> Steps[Reply]:
     _sort(rows, sort or [_name_column(rows)])
     for row in rows:
         _write(row, unit, "time" in query, units)
-    drawn = [{column: row[column] for column in columns if column in row} for row in rows]
+    shortened = [{column: row[column] for column in columns if column in row} for row in rows]
     if header and not rows and not wants_json(plan):
         drawing = {**query, "v": "true"} | ({"h": ",".join(asked)} if asked else {})
         empty = yield request.send("GET", ["_cat", "indices", nothing(request)], drawing)
         return Reply(200, _headers(request, told), empty.body if b"\n" not in empty.body.rstrip() else b"")
-    return _table(request, drawn, columns_of(plan, drawn), told, header)
+    return _table(request, shortened, columns_of(plan, shortened), told, header)
 
 
 def _table(request: Pooled, rows: Rows, columns: list[str], told: Answer, header: bool) -> Reply:
@@ -107,12 +108,12 @@ def _sentinel(asked: list[str]) -> str:
     return next((name for name in NAMES if name not in asked), NAMES[0])
 
 
-def _columns_asked(asked: list[str], sort: list[str], *, plain: bool = True) -> dict[str, str]:
+def _columns_asked(asked: list[str], sort: list[str], product: bool, *, plain: bool = True) -> dict[str, str]:
     """What to ask the node for. Without ``h`` its own choice of columns cannot be added to, and has all that is needed."""
     out = {"format": "json", "s": ",".join(sort)} if sort else {"format": "json"}
     if asked or sort:
         by = [part.partition(":")[0] for part in sort]
-        out["h"] = ",".join([*(asked or cat.DEFAULT_COLUMNS), _sentinel(asked), *by])
+        out["h"] = ",".join([*(asked or cat.default_columns(product)), _sentinel(asked), *by])
     return {**out, "bytes": "b", "time": "nanos"} if plain else out
 
 

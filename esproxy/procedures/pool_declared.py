@@ -13,11 +13,11 @@ from esproxy.answer import encode
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, json_headers
-from esproxy.exchange import Reply
+from esproxy.exchange import Answer, Reply
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_restore import finish
+from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.pool_rewrite import own_routing
 from esproxy.tenancy.target import UNFILTERED
 
@@ -91,7 +91,14 @@ def check_active_shards(request: Pooled) -> None:
 
 def answer(request: Pooled, tree: dict[str, Any], status: int = 200) -> Reply:
     plan = request.plan
-    return finish(plan, status, json_headers(request.product), encode(plan, tree))
+    return finish(plan, status, json_headers(request.product, plan.head.get(b"accept")), encode(plan, tree))
+
+
+def node_answer(request: Pooled, told: Answer, tree: dict[str, Any]) -> Reply:
+    """With the headers of the node's answer that it was made of."""
+    plan = request.plan
+    reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
+    return finish(plan, told.status, client_headers(plan, told, reader), encode(plan, tree))
 
 
 def acknowledged(request: Pooled) -> Reply:

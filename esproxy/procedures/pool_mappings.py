@@ -18,19 +18,26 @@ from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.fields import flatten, nest
 from esproxy.catalogue.pools import JUDGED, ROOT
-from esproxy.catalogue.store import Steps, parsed
+from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Large, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.mappings import refuse_unsafe_types
-from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
+from esproxy.procedures.pool_declared import acknowledged, declaration, known_parameters, node_answer
+from esproxy.procedures.pool_search import nothing
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_rewrite import refuse_lookup
 from esproxy.tenancy.target import Target, physical_expression
 
 Definition = dict[str, Any]
 Refused = Reply | Large | None  # the node's answer when it refuses
+UNSAID: dict[str, dict[str, Any]] = {
+    "_source": {"enabled": True, "includes": [], "excludes": []},
+    "_field_names": {"enabled": True},
+    "_data_stream_timestamp": {"enabled": False},
+}
 DYNAMIC = {  # by product
     True: ("true", "false", "strict", "runtime"),
     False: ("true", "false", "strict", "strict_allow_templates"),
@@ -160,9 +167,17 @@ def _check(target: Target, root: dict[str, Any], definitions: dict[str, Definiti
         known = target.index.fields[path].type
         if definition != {**known, "fields": {**(definition.get("fields") or {}), **(known.get("fields") or {})}}:
             raise Refusal(f"the parameters of [{path}] cannot be changed for an index in a pool")
-    apart = sorted(root.keys() - ROOT["shared"])
+    apart = sorted(key for key in root.keys() - ROOT["shared"] if _differs(key, target.index.mapping.get(key), root[key]))
     if apart:
         raise Refusal(f"{apart} of a mapping can only be set when the index is created, for an index in a pool")
+
+
+def _differs(key: str, known: Any, new: Any) -> bool:
+    """Would a parameter of the root be another than it is? Of some, nodes take what is not said for what they do without it."""
+    if not isinstance(new, dict) or not isinstance(known or {}, dict):
+        return bool(new != known)
+    there = {**UNSAID.get(key, {}), **(known or {})}
+    return {**UNSAID.get(key, there), **new} != there
 
 
 def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> Steps[Refused]:
@@ -218,24 +233,25 @@ def _keep(request: Pooled, target: Target, root: dict[str, Any], definitions: di
 
 def get_field_mapping(request: Pooled) -> Steps[Reply]:
     """Every field of the pool is asked for, for which every line is long enough; the index's own are told, by their own names."""
-    known_parameters(request)
     targets = yield from request.some(request.parts.get("index", "_all"))
-    if not targets:
-        return answer(request, {}, 404)
     targets = yield from request.freshest(targets)
-    query = {"include_defaults": "true"} if request.plan.query.get("include_defaults", "false") != "false" else {}
-    told = yield request.send("GET", [physical_expression(targets), "_mapping", "field", "*"], query)
-    physical = parsed(told, 200)
+    expression = physical_expression(targets) or nothing(request)
+    query = physical_query(request.plan, [], None)
+    told = yield request.send("GET", [expression, "_mapping", "field", "*"], query)
+    if told.status != 200:
+        body = told.body.replace(b"/_mapping/field/*]", f"/_mapping/field/{request.parts['fields']}]".encode())
+        return node_reply(request, Answer(told.status, told.headers, body))
+    physical = orjson.loads(told.body)
     patterns = request.parts["fields"].split(",")
     told_of = {target.name: _own(target, physical[target.physical]["mappings"], patterns) for target in targets}
-    return answer(request, {name: {"mappings": own} for name, own in told_of.items()})
+    return node_answer(request, told, {name: {"mappings": own} for name, own in told_of.items()})
 
 
 def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[str, Any]:
     """Of the fields of a pool, those of one index that match."""
     found: dict[str, Any] = {}
     for path, told in physical.items():
-        logical = path if path.startswith("_") else _logical(target, path)
+        logical = path if path.startswith("_") else target.naming.owned(path)
         if logical is not None:
             leaf = logical.rpartition(".")[2]
             definition = next((target.naming.definition(own) for own in told["mapping"].values()), None)
@@ -244,17 +260,3 @@ def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[
         found["_routing"]["mapping"] = {}  # what it says is the pool's
     chosen = {name for pattern in patterns for name in matching("*" if pattern == "_all" else pattern, list(found))}
     return {name: told for name, told in found.items() if name in chosen}
-
-
-def _logical(target: Target, physical: str) -> str | None:
-    """A field's own name, or that of a multi-field below one; None for what is not the index's."""
-    if not target.naming.inferred:
-        return target.naming.owned(physical)
-    own = {field.physical: path for path, field in target.index.fields.items()}
-    if physical in own:
-        return own[physical]
-    parent, dot, leaf = physical.rpartition(".")
-    holder = own.get(parent)
-    if dot and holder is not None and leaf in (target.index.fields[holder].type.get("fields") or {}):
-        return f"{holder}.{leaf}"
-    return None

@@ -28,7 +28,7 @@ from esproxy.catalogue.documents import CLOSED, Directory, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, invalid_index_name, no_such_index
+from esproxy.errors import Failed, Refusal, invalid_index_name, no_such_index, own_media
 from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
@@ -287,9 +287,11 @@ class Pooled:
         large: bool = False,
         held: bool = False,
     ) -> Call:
-        """``large``: an answer above the window is taken as far as it came, if it can be restored so. ``held``: it may be sent
-        again, though it is no GET."""
+        """``media``: of a body that is ours, plain JSON or lines of it. ``large``: an answer above the window is taken as far as
+        it came, if it can be restored so. ``held``: it may be sent again, though it is no GET."""
         plan = self.plan
+        if self.product and media is not None and self.media is None:
+            media = _as_accepted(media, own_media(plan.head.get(b"accept")))
         headers = requests.physical_headers(plan, media if body else None)
         again = held or method in ("GET", "HEAD") or plan.route.row.name in requests.REPEATABLE
         send = Send(plan.cluster.name, method, build(path, query), headers, body, True, again)
@@ -298,6 +300,11 @@ class Pooled:
 
     def claim(self) -> Claim:
         return self.pools.answers.claim(self.tenant, self.pools.window)
+
+
+def _as_accepted(media: bytes, accepted: bytes | None) -> bytes:
+    """Elasticsearch takes its own media types only on both ways."""
+    return media if accepted is None else accepted.replace(b"json", media.rpartition(b"/")[2])
 
 
 Family = Callable[[Pooled], Steps[Reply | Large]]

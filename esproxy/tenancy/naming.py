@@ -38,6 +38,7 @@ DOC_COUNT = "_doc_count"
 META_MEMBERS = frozenset(
     ("_id", "_index", "_source", "_routing", "_field_names", "_ignored", "_nested_path", "_seq_no", "_version")
 )  # fmt: skip
+KEYED = ("flattened", "flat_object")  # types that have a field for each key of a value
 
 
 class Naming(Protocol):
@@ -161,9 +162,14 @@ class Shared:
             if not at:
                 return None
         path = self.paths[at]
-        if at != physical and self.index.fields[path].type.get("type") in OBJECTS:
+        if at != physical and not self._below(self.index.fields[path].type, physical[len(at) + 1 :]):
             return None
         return path + physical[len(at) :]
+
+    def _below(self, definition: dict[str, Any], rest: str) -> bool:
+        """Is what the pool has below a field the index's, too? Its multi-fields may be others'."""
+        kind = definition.get("type")
+        return kind not in OBJECTS and (rest[0] == "_" or kind in KEYED or rest.partition(".")[0] in (definition.get("fields") or {}))
 
     def document(self, raw: bytes) -> bytes:
         return self.renames.physical_document(raw)

@@ -17,7 +17,7 @@ from esproxy.tenancy.fieldnames import NONE
 from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing
 from esproxy.tenancy.target import Target
 
-RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards", "ignore_throttled"))
+RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))
 QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
 MODES = ("missing", "popular", "always")  # of suggestions
 DEFAULT_FIELD = {"df": "default_field"}

@@ -142,6 +142,7 @@ def matches(pattern: str, path: Path) -> bool:
 
 
 METHODS = re.compile(r"(?<=allowed: \[)[A-Z, ]+(?=\])")
+WRITERS = re.compile(r"(?<=more than one write index \[)[^\]]+(?=\])")  # in the order of a hash
 
 
 def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
@@ -208,6 +209,7 @@ def _walk(value: Any, path: Path, masks: Masks, saved: dict[str, str]) -> Any:
         for mask in masks.texts:
             if matches(mask.path, path):
                 value = re.sub(mask.pattern, mask.put, value)
+        value = WRITERS.sub(lambda found: ",".join(sorted(found[0].split(","))), value)
         return _saved(value, saved)
     return value
 
