@@ -18,12 +18,14 @@ def caps(kind: str, searchable: bool = True, aggregatable: bool = True, **more: 
 POOLS = {
     "pool~logs-1": {
         "n~2": caps("long"), "n": caps("text"), "w": caps("text", aggregatable=False), "w.raw": caps("keyword"),
+        "w.theirs": caps("keyword"), "w._2gram": caps("text"),
         "theirs": caps("keyword"), "o": caps("object", False, False), "o.x": caps("long", meta={"unit": ["ms"]}),
         "o.secret": caps("keyword"), "_id": caps("_id"), "_theirs": caps("keyword"),
     },
     "pool~books-1": {"w": caps("text", searchable=False, aggregatable=False), "n": caps("keyword"), "_id": caps("_id")},
 }  # fmt: skip
-FIELDS = {"n": Field(LONG, "n~2"), "w": Field(TEXT, "w"), "o": Field({"type": "object"}, "o"), "o.x": Field(LONG, "o.x")}
+RAW = {**TEXT, "fields": {"raw": {"type": "keyword"}}}
+FIELDS = {"n": Field(LONG, "n~2"), "w": Field(RAW, "w"), "o": Field({"type": "object"}, "o"), "o.x": Field(LONG, "o.x")}
 
 
 def node(send: Send) -> Any:
@@ -35,7 +37,7 @@ def test_field_caps_shows_own_fields_under_their_own_names() -> None:
     it = gate("opensearch", fields=FIELDS)
     status, answer = it.ask("GET", "/logs/_field_caps?fields=*", b"", node)
     assert status == 200 and answer["indices"] == ["logs"]
-    assert answer["fields"].keys() == {"n", "w", "w.raw", "o", "o.x", "_id"}
+    assert answer["fields"].keys() == {"n", "w", "w.raw", "w._2gram", "o", "o.x", "_id"}
     assert answer["fields"]["n"] == caps("long")
     assert it.sent.target == b"/pool~logs-1/_field_caps?fields=*"
 
