@@ -168,8 +168,8 @@ class Shared:
 
     def _below(self, definition: dict[str, Any], rest: str) -> bool:
         """Is what the pool has below a field the index's, too? Its multi-fields may be others'."""
-        kind = definition.get("type")
-        return kind not in OBJECTS and (rest[0] == "_" or kind in KEYED or rest.partition(".")[0] in (definition.get("fields") or {}))
+        kind, first = definition.get("type"), rest.partition(".")[0]
+        return kind not in OBJECTS and (first[0] == "_" or kind in KEYED or first in (definition.get("fields") or {}))
 
     def document(self, raw: bytes) -> bytes:
         return self.renames.physical_document(raw)
