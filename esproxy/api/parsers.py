@@ -75,7 +75,7 @@ SYNTAX: list[Row] = [
     # other parts of a search
     _also(SEARCH + "SuggestFuzziness", "max_determinized_states"),
     _also("_types.mapping:RuntimeField", "on_script_error"),
-    _also("_types.mapping:RuntimeField", "meta"),
+    Also("_types.mapping:RuntimeField", {"meta": ANY}, "found by trying it on running nodes"),
     Is("_types:SortOptions", "_doc", Ref("_types:FieldSort"), "takes what a sort by field takes"),
     New("esproxy:SubSearch", {"query": Root(QUERY)}, "queries whose hits are ranked together"),
     Also("_global.search:Request", _SUB_SEARCHES, "queries whose hits are ranked together"),

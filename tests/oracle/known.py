@@ -82,6 +82,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         ALL,
         "a search pipeline can only be named, not written out",
     ),
+    ("insight.tables", "POST /_cat/count/left?h=count {", "es", ALL, "a query in the body of a cat table"),
     ("insight.settings", 'PUT /ab/_settings {"index": {"nope"', "es os", ALL, "words for an unknown setting"),
     ("root.front_page", "GET //", "es os", ALL, "the cluster's uuid, which the test masks for / alone"),
     ("root.front_page", "PUT /", "es os", ALL, "DELETE is not among the methods of /"),
