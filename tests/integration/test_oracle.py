@@ -26,6 +26,7 @@ FLOORS = {
     "es": {"url": 0.95, "parameter": 0.95, "request": 0.95},
     "os": {"url": 0.95, "parameter": 0.95, "request": 0.95},
 }
+YOUNG_FLOORS = {"url": 0.5, "parameter": 0.15, "request": 0.5}
 
 SHARED = 0.8  # of the indices that the scenarios make in pools, and that nothing keeps from sharing
 MADE = 50  # of them in each layout, at least
@@ -98,6 +99,11 @@ def test_scenarios_cover_the_tables(all_scenarios: Direct) -> None:
             found.describe(one) for one in found.rest() if one[0] == what
         )
     assert all(found.unknown.values())
+    young = coverage(all_scenarios.engine.kind, young=True)
+    measure(young, list(all_scenarios.runs.values()))
+    for what, floor in YOUNG_FLOORS.items():
+        seen, known = young.share(what)
+        assert seen / known >= floor, f"{what} of young endpoints: {seen} of {known}, the floor is {floor}"
     shown = sorted(found.describe(one) for one in found.seen if found.describe(one) in found.unknown)
     assert not shown, f"possible after all, take them off the list: {shown}"
 

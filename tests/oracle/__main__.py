@@ -108,14 +108,17 @@ def compare_one(run: Run, client: WireClient, engine: Engine, placement: str) ->
 def covered(url: str, rest: list[str]) -> int:
     """Shares, and what is missing of the kinds named (url, parameter, request, response)."""
     runs, _ = direct(url, load(), verbose=False)
-    found = coverage(engine_of(WireClient(url)).kind)
-    measure(found, list(runs.values()))
-    for what in ("url", "parameter", "request", "response"):
-        seen, known = found.share(what)
-        print(f"{what}: {seen} of {known} ({100 * seen / known:.1f} %)")
-    for what in rest:
-        for transition in found.missing(what):
-            print(found.describe(transition))
+    for young in (False, True):
+        found = coverage(engine_of(WireClient(url)).kind, young=young)
+        measure(found, list(runs.values()))
+        print("endpoints that are not explored yet" if young else "endpoints")
+        for what in ("url", "parameter", "request", "response"):
+            seen, known = found.share(what)
+            seen, possible = found.possible(what)
+            print(f"  {what}: {seen} of {possible} ({100 * seen / possible:.1f} %) that can be shown, of {known} in all")
+        for what in rest:
+            for transition in found.missing(what):
+                print(found.describe(transition))
     return 0
 
 

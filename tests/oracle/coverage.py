@@ -30,6 +30,12 @@ TABLE = {"es": "elasticsearch", "os": "opensearch"}
 FRAMES = {"bulk": ("bulk.update",), "msearch": ("msearch.body",)}  # tables of lines that are not the endpoint's own
 
 Transition = tuple[str, Any, str]  # what, where, which
+# Endpoints that `python -m tests.oracle.explore` has not been over yet: measured apart, by a floor of their own.
+YOUNG = frozenset(
+    """cat.aliases cat.recovery cat.segments cat.shards indices.analyze indices.clear_cache indices.close indices.forcemerge
+    indices.open indices.recovery indices.segments indices.shard_stores indices.stats indices.upgrade indices.upgrade_status
+    mtermvectors search_shards termvectors""".split()
+)
 
 
 @dataclass(slots=True)
@@ -98,12 +104,14 @@ def refuses(tables: Tables, state: int) -> bool:
     return tables.states[state].get("kind") == "REFUSE"
 
 
-def coverage(kind: str) -> Coverage:
-    """What there is to cover."""
+def coverage(kind: str, *, young: bool = False) -> Coverage:
+    """What there is to cover: of the endpoints that have been explored, or of the young ones."""
     tables = load(TABLE[kind])  # type: ignore[arg-type]
     file = Path(__file__).parent / f"unknown_{kind}.json"
     found = Coverage(tables, unknown=json.loads(file.read_text()) if file.exists() else {})
     for name in served(tables):
+        if (name in YOUNG) is not young:
+            continue
         endpoint = tables.endpoints[name]
         for methods, template in endpoint.urls:
             found.known |= {("url", name, f"{method} {template}") for method in methods}
