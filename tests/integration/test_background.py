@@ -55,7 +55,9 @@ async def worker(url: str, prefix: str, caps: Caps | None = None) -> AsyncIterat
     engine = Engine({"main": ClusterSpec(nodes=[url])}, time.monotonic)
     store = Store("main", f"{prefix}~catalogue", f"{prefix}~members")
     times = Times(lease=1.0, poll=0.3, look=0.05, grace=0.2, upkeep=2.0)
-    cat = Catalogue(store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times, caps or Caps(), patterns(prefix))
+    cat = Catalogue(
+        store, Cache(clock), clock, lambda: int(time.time()), lambda: uuid4().hex, times, caps or Caps(), patterns(prefix)
+    )
     procedures = Procedures(engine)
     follower = Follower(cat, procedures)
     try:
@@ -82,7 +84,9 @@ def patterns(prefix: str) -> str:
 
 
 def physical(http: httpx.Client, prefix: str, *more: str) -> list[str]:
-    listed = http.get(f"/_cat/indices/{','.join([patterns(prefix), *more])}", params={"format": "json", "h": "index", "expand_wildcards": "all"})
+    listed = http.get(
+        f"/_cat/indices/{','.join([patterns(prefix), *more])}", params={"format": "json", "h": "index", "expand_wildcards": "all"}
+    )
     return sorted(row["index"] for row in listed.raise_for_status().json())
 
 

@@ -20,8 +20,8 @@ from tests.oracle.known import KNOWN, known, rows_in
 from tests.oracle.placements import layouts_in
 from tests.oracle.run import Unplayable, as_expected, play
 
-# Measured shares of the rule tables' transitions that the scenarios exercise in calls answered 2xx, of those that the nodes at hand
-# can answer so; the others are in tests/oracle/unknown_<engine>.json, each with its reason. A floor is never lowered.
+# Measured shares of the rule tables' transitions that the scenarios exercise in calls answered 2xx, of those that the nodes at
+# hand can answer so; the others are in tests/oracle/unknown_<engine>.json, each with its reason. A floor is never lowered.
 FLOORS = {
     "es": {"url": 0.95, "parameter": 0.95, "request": 0.95},
     "os": {"url": 0.95, "parameter": 0.95, "request": 0.95},
@@ -56,11 +56,15 @@ def test_tenant_sees_what_a_bare_node_shows(cluster: SharedCluster, scenario: st
     unknown = [found for found in differences if known(scenario, found.call.line(), family, layouts) is None]
     assert not unknown, f"{len(unknown)} differences\n" + "\n".join(map(str, unknown[:20]))
     if len(layouts) == 1:  # in a mixture, a row's index may lie elsewhere
-        mended = rows_in(scenario, family, layouts) - {known(scenario, found.call.line(), family, layouts) for found in differences}
+        mended = rows_in(scenario, family, layouts) - {
+            known(scenario, found.call.line(), family, layouts) for found in differences
+        }
         assert not mended, "no longer different, take them off the list: " + ", ".join(str(KNOWN[i]) for i in mended)
 
 
-@pytest.mark.parametrize("scenario", ["documents.lifecycle", "search.sorting_by_index", "aggregations_bucket.by_index", "bulk.operations"])
+@pytest.mark.parametrize(
+    "scenario", ["documents.lifecycle", "search.sorting_by_index", "aggregations_bucket.by_index", "bulk.operations"]
+)
 def test_tenant_sees_the_same_over_httpx(cluster: SharedCluster, proxies: Proxies, scenario: str) -> None:
     """The other transport carries the same bytes; a few scenarios show that it is really used."""
     with closing(proxies.get(cluster.placement, "httpx").client()) as client:

@@ -1,4 +1,5 @@
-"""More rows of ``attacks``: what administers indices, and what tells of them. F is about figures and tables, K about what is made."""
+"""More rows of ``attacks``: what administers indices, and what tells of them. F is about figures and tables, K about what is
+made."""
 
 from __future__ import annotations
 
@@ -12,18 +13,37 @@ VECTORS = request("GET", "/books/_termvectors/1")
 
 for target in (f"/{RAW}/_close", f"/{RAW}/_open", f"/books,{RAW}/_close", "/zenith%2Ebooks/_close", "/%3Czenith.books%3E/_close"):
     row("W34", request("POST", target), 404, twin=OPEN)
-for target in ("/*/_close", "/_all/_close", "/zenith.*,*/_close", "/*,-books,zenith.*/_close", "/*enith*/_close", "/-nope*/_close"):
+for target in (
+    "/*/_close",
+    "/_all/_close",
+    "/zenith.*,*/_close",
+    "/*,-books,zenith.*/_close",
+    "/*enith*/_close",
+    "/-nope*/_close",
+):
     row("W34", request("POST", f"{target}?expand_wildcards=all&ignore_unavailable=true"), 200, 400, 404, twin=OPEN)
 for target in ("/_close", "/_open", "/_close?index=zenith.books", "/_open?index=zenith.books"):
     row("W34", request("POST", target), 400, 404, twin=OPEN)
-for target in (f"/{RAW}/_forcemerge", f"/{RAW}/_cache/clear", "/_cache/clear?index=zenith.books", "/_forcemerge?index=zenith.books"):
+for target in (
+    f"/{RAW}/_forcemerge",
+    f"/{RAW}/_cache/clear",
+    "/_cache/clear?index=zenith.books",
+    "/_forcemerge?index=zenith.books",
+):
     row("W34", request("POST", target), 404)
 
 # --- figures and tables ----------------------------------------------------------------------------------
 
 for api in ("_stats", "_stats/docs", "_segments", "_recovery", "_shard_stores", "_termvectors/1"):
     get("F05", f"/{RAW}/{api}", 404)
-for api in ("_stats", "_stats/_all?level=shards", "_segments", "_recovery?detailed=true", "_shard_stores?status=all", "_search_shards"):
+for api in (
+    "_stats",
+    "_stats/_all?level=shards",
+    "_segments",
+    "_recovery?detailed=true",
+    "_shard_stores?status=all",
+    "_search_shards",
+):
     for place in ("", "/*", "/_all", "/zenith.*,*", "/*enith*", "/*,-books"):
         get("F05", f"{place}/{api}", 200)
 get("F05", f"/{RAW}/_search_shards", 200, 404)
@@ -51,7 +71,12 @@ for definition in (
     {"type": "hunspell", "locale": "../../etc"},
 ):
     row("B58", request("POST", "/_analyze", {"tokenizer": "standard", "filter": [definition], "text": "a"}), 400, twin=ANALYZE)
-row("B58", request("POST", "/_analyze", b'{"text":"a","filter":[{"type":"stop","stopwords\\u005fpath":"/etc/passwd"}]}'), 400, twin=ANALYZE)
+row(
+    "B58",
+    request("POST", "/_analyze", b'{"text":"a","filter":[{"type":"stop","stopwords\\u005fpath":"/etc/passwd"}]}'),
+    400,
+    twin=ANALYZE,
+)
 for document in (
     {"_index": RAW, "_id": "1", "fields": ["secret"], "term_statistics": True},
     {"_index": RAW, "doc": {"secret": "red"}, "term_statistics": True},
@@ -63,7 +88,9 @@ for document in (
 row("B29", request("POST", "/_mtermvectors?index=zenith.books", {"ids": ["1"]}), 200, 400, 404, twin=VECTORS)
 row("B29", request("POST", "/_mtermvectors", {"ids": ["1"], "parameters": {"_index": RAW}}), 200, 400, 404, twin=VECTORS)
 row("B29", request("GET", f"/{RAW}/_mtermvectors?ids=1"), 200, 404, twin=VECTORS)
-row("C06", request("POST", "/books/_termvectors", {"doc": {"secret": "canary quick"}, "term_statistics": True}), 200, twin=VECTORS)
+row(
+    "C06", request("POST", "/books/_termvectors", {"doc": {"secret": "canary quick"}, "term_statistics": True}), 200, twin=VECTORS
+)
 
 # --- templates -------------------------------------------------------------------------------------------
 

@@ -96,7 +96,11 @@ def _same_order(row: Deviation, one: Any, two: Any) -> None:
                 for path, items in _lists(side, ("body",)):
                     if matches(pattern, path):
                         runs = _runs(items, order)
-                        items[:] = [item for run in runs for item in sorted(run, key=lambda item: [str(item.get(k)) for k in key.split(",")])]
+                        items[:] = [
+                            item
+                            for run in runs
+                            for item in sorted(run, key=lambda item: [str(item.get(k)) for k in key.split(",")])
+                        ]
 
 
 def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:

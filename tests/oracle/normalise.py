@@ -76,8 +76,14 @@ MASKS = [
     Mask("profile/shards/*/*_network_time_in_millis", CLOCK),
     Mask("docs/*/took", CLOCK, r"[A-Z]+ \S*_mtermvectors"),
     *(Mask(f"**/{name}", CLOCK, STATES) for name in ("*_in_millis", "*time", "*_age", "*_timestamp", "timestamp", "*_load")),
-    *(Mask(f"**/{name}", "bytes on disk depend on when segments were written", STATES) for name in ("*_in_bytes", "store", "size")),
-    *(Mask(f"**/{name}", IDENTITY, STATES) for name in ("uuid", "*_uuid", "id", "node", "name", "*_id", "host", "ip", "*address")),
+    *(
+        Mask(f"**/{name}", "bytes on disk depend on when segments were written", STATES)
+        for name in ("*_in_bytes", "store", "size")
+    ),
+    *(
+        Mask(f"**/{name}", IDENTITY, STATES)
+        for name in ("uuid", "*_uuid", "id", "node", "name", "*_id", "host", "ip", "*address")
+    ),
     Mask("**/_seq_no", SEQUENCE, layouts=POOLS),
     Mask("**/_shards/total", SHARDS, layouts=POOLS),
     Mask("**/_shards/successful", SHARDS, layouts=POOLS),
@@ -112,7 +118,9 @@ CAT_COLUMNS = {
     "store.size": "bytes on disk depend on when segments were written",
     "pri.store.size": "bytes on disk depend on when segments were written",
     "dataset.size": "bytes on disk depend on when segments were written",
-    **dict.fromkeys(("store", "dataset", "size", "size.memory", "bytes_total"), "bytes on disk depend on when segments were written"),
+    **dict.fromkeys(
+        ("store", "dataset", "size", "size.memory", "bytes_total"), "bytes on disk depend on when segments were written"
+    ),
     **dict.fromkeys(("node", "ip", "id", "source_node", "target_node", "source_host", "target_host"), IDENTITY),
     **dict.fromkeys(("time", "start_time", "start_time_millis", "stop_time", "stop_time_millis"), CLOCK),
     "unassigned.details": MACHINES,

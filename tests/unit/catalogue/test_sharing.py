@@ -39,7 +39,9 @@ def test_share_of_nothing_is_whole() -> None:
 
 
 def test_layouts_are_counted_apart() -> None:
-    one = Directory("acme", 9, indices={"a": entry(1, "shared", "pool~a", "pool~a-1"), "b": entry(2, "per-tenant", "own~", "own~-1")})
+    one = Directory(
+        "acme", 9, indices={"a": entry(1, "shared", "pool~a", "pool~a-1"), "b": entry(2, "per-tenant", "own~", "own~-1")}
+    )
     two = Directory("zenith", 9, indices={"a": entry(1, "shared", "pool~a", "pool~a-1")})
     both = measure([one, two], [])
     add_dedicated(both, ["acme.x", "acme.y"])

@@ -36,7 +36,9 @@ def index_of(send: Send) -> int:
 
 def found(number: int, id: str, score: float | None = 1.0, **more: Any) -> dict[str, Any]:
     physical = OWN if number < 19 else "one~acme-19-1"
-    return hit(physical, f"acme.{number}:{id}", {f"n{number}": {"a": 1}} if number < 19 else {"a": 1}, **{"_score": score, **more})
+    return hit(
+        physical, f"acme.{number}:{id}", {f"n{number}": {"a": 1}} if number < 19 else {"a": 1}, **{"_score": score, **more}
+    )
 
 
 # --- one index ----------------------------------------------------------------------------------------
@@ -66,7 +68,12 @@ def test_query_names_fields_of_the_object(query: Any, sent: Any) -> None:
 
 def test_indexed_shape_without_a_path_is_looked_up_where_nodes_do() -> None:
     it = nested()
-    it.ask("POST", "/logs/_search", {"query": {"geo_shape": {"g": {"indexed_shape": {"index": "books", "id": "1"}}}}}, lambda s: hits())
+    it.ask(
+        "POST",
+        "/logs/_search",
+        {"query": {"geo_shape": {"g": {"indexed_shape": {"index": "books", "id": "1"}}}}},
+        lambda s: hits(),
+    )
     (shape,) = it.body["query"]["bool"]["must"]
     assert shape["geo_shape"]["n17.g"]["indexed_shape"]["path"] == "n18.shape"
 
@@ -198,7 +205,9 @@ def test_total_is_cut_at_what_the_client_wants_counted() -> None:
     def node(send: Send) -> Any:
         return {**hits(), "hits": {"total": {"value": 3, "relation": "eq"}, "max_score": None, "hits": []}}
 
-    _, answer = nested().ask("POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "track_total_hits": 5, "size": 0}, node)
+    _, answer = nested().ask(
+        "POST", "/logs,books/_search", {"query": {"match": {"t": "x"}}, "track_total_hits": 5, "size": 0}, node
+    )
     assert answer["hits"]["total"] == {"value": 5, "relation": "gte"}
 
 
@@ -261,8 +270,8 @@ def test_health_of_indices_in_one_physical_index_is_told_for_each() -> None:
     it = nested("elasticsearch")
 
     def node(send: Send) -> Any:
-        index = {"status": "green", "number_of_shards": 1, "number_of_replicas": 0, "active_primary_shards": 1, "active_shards": 1,
-                 "relocating_shards": 0, "initializing_shards": 0, "unassigned_shards": 0}  # fmt: skip
+        index = {"status": "green", "number_of_shards": 1, "number_of_replicas": 0, "active_primary_shards": 1,
+        "active_shards": 1,          "relocating_shards": 0, "initializing_shards": 0, "unassigned_shards": 0}  # fmt: skip
         figures = {key: value for key, value in index.items() if not key.startswith("number_of")}
         return {"cluster_name": "c", "timed_out": False, "number_of_nodes": 1, "number_of_data_nodes": 1, **figures,
                 "delayed_unassigned_shards": 0, "number_of_pending_tasks": 0, "number_of_in_flight_fetch": 0,
