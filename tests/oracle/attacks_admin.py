@@ -96,9 +96,19 @@ row(
 
 MADE = request("POST", "/_index_template/_simulate_index/books-x")
 for pattern in ("*", "zenith.*", "*.books", "z*", "**", "*,zenith.*", "<zenith.{now/d}>", "-zenith.*", "_all", ".ds-zenith*", ""):
-    evil = {"index_patterns": [pattern], "priority": 9999, "template": {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}}}
+    evil = {
+        "index_patterns": [pattern],
+        "priority": 9999,
+        "template": {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}},
+    }
     row("B36", request("PUT", "/_index_template/evil", evil), 200, 400, twin=MADE)
-    row("B36", request("PUT", "/_template/evil", {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}), 200, 400, twin=MADE)
+    row(
+        "B36",
+        request("PUT", "/_template/evil", {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}),
+        200,
+        400,
+        twin=MADE,
+    )
     row("B36", request("POST", "/_index_template/_simulate", evil), 200, 400, twin=MADE)
 for body in (
     {"index_patterns": ["x*"], "composed_of": ["zenith.component"]},

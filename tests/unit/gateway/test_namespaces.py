@@ -13,7 +13,11 @@ def gate():
 
 
 def test_template_and_all_that_it_names_gets_the_prefix(gate):
-    body = {"index_patterns": ["logs-*", "*", "-x"], "composed_of": ["base"], "template": {"aliases": {"all": {}, "{index}-z": {}}}}
+    body = {
+        "index_patterns": ["logs-*", "*", "-x"],
+        "composed_of": ["base"],
+        "template": {"aliases": {"all": {}, "{index}-z": {}}},
+    }
     one = sent(gate, "PUT", "/_index_template/logs", body)
     assert one.target == "/_index_template/acme.logs"
     assert one.body == {
