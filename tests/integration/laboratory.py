@@ -38,6 +38,8 @@ class Laboratory:
 
         def watch(scenario: Scenario, call: Call, raw: Raw) -> None:
             seen.update(f"{call}: {who}" for who in self.cluster.neighbours.leaks(raw))
+            if self.cluster.neighbours.shows_a_machine(raw):
+                seen.add(f"{call}: a machine")
 
         try:
             run = play(SCENARIOS[name], client, self.cluster.direct.engine, watch=watch)

@@ -23,7 +23,19 @@ import pytest
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
 from tests.oracle.made import Made
-from tests.oracle.neighbours import ALIKE, EVERYTHING, OTHERS, SOME, TENANT, Decoys, Neighbour, Neighbours, clear, creations
+from tests.oracle.neighbours import (
+    ALIKE,
+    EVERYTHING,
+    OTHERS,
+    SOME,
+    TENANT,
+    Decoys,
+    Neighbour,
+    Neighbours,
+    clear,
+    creations,
+    machines,
+)
 from tests.oracle.placements import config
 from tests.oracle.run import Run, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
@@ -233,7 +245,7 @@ def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[
             neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, hidden)
     decoys = Decoys()
     decoys.load(node, sorted(SOME))
-    return Neighbours(node, [*neighbours, decoys])
+    return Neighbours(node, [*neighbours, decoys], machines(node))
 
 
 @pytest.fixture(scope="session")

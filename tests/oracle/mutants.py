@@ -31,7 +31,7 @@ Patch = Callable[[], AbstractContextManager[Any]]
 UNREACHABLE = {
     ("request", Kind.CURSOR): "a cursor comes from scroll or a point in time",
     ("request", Kind.TASK): "a task comes from a by-query call that does not wait",
-    ("request", Kind.TEMPLATE): "no body or path of these endpoints names a template",
+    ("request", Kind.PATTERN): "a template of everybody's would stay with the neighbours; attacks on templates watch it",
     ("request", Kind.SEARCH_PIPELINE): "nodes at hand have no search pipelines",
     ("request", Kind.KQL): "nodes at hand have no kql query",
     ("answer", Kind.CURSOR): "a cursor comes from scroll or a point in time",
@@ -40,7 +40,6 @@ UNREACHABLE = {
     ("answer", Kind.PIPELINE): "pipelines in answers stand in settings",
     ("answer", Kind.STORED_SCRIPT): "no answer of these endpoints names a stored script",
     ("answer", Kind.SEARCH_PIPELINE): "no answer of these endpoints names a search pipeline",
-    ("answer", Kind.TEMPLATE): "no answer of these endpoints names a template",
 }
 
 
@@ -98,6 +97,12 @@ FIRST = {
     ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
     ("answer", Kind.SETTINGS): ("indices.lifecycle",),
     ("answer", Kind.TAGGED): ("aggregations_bucket.by_index",),
+    ("request", Kind.TEMPLATE): ("templates.index_templates",),
+    ("answer", Kind.TEMPLATE): ("templates.index_templates", "templates.component"),
+    ("answer", Kind.PATTERN): ("templates.index_templates", "templates.legacy"),
+    ("answer", Kind.NODE): ("statistics.cat_shards", "statistics.shards"),
+    ("answer", Kind.ADDRESS): ("statistics.cat_shards", "statistics.shards"),
+    ("answer", Kind.HIDDEN): ("statistics.shards", "statistics.stats"),
 }
 
 
@@ -132,7 +137,11 @@ REWRITING = [
     ),
     Mutant("values of _index come as they are", _replaced(MetaFields, "restore", _identity), ("search.sorting_by_index",)),
     Mutant("settings come as they are", _replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
-    Mutant("texts come as they are", _replaced(answer, "restore_text", lambda text, *rest: text), ("indices.bad_bodies",)),
+    Mutant(
+        "texts come as they are",
+        _replaced(request, "restore_text", lambda text, *rest, **named: text),
+        ("indices.bad_bodies",),
+    ),
     Mutant("filter_path is forgotten", _replaced(FilterPath, "apply", _identity), ("root.response_filtering",)),
 ]
 
@@ -162,7 +171,7 @@ def _names_unverified() -> Iterator[None]:
 @contextmanager
 def _rows_unverified() -> Iterator[None]:
     """Rows of a cat table are handed on, whoever's they are."""
-    with _unprefixed(), patch.object(tables, "restore_rows", lambda rows, prefix: rows):
+    with _unprefixed(), patch.object(tables, "restore_rows", lambda rows, *rest: rows):
         yield
 
 

@@ -129,12 +129,27 @@ def _ok(raw: Raw, what: str) -> None:
         raise RuntimeError(f"{what}: {raw.status} {raw.body[:500]!r}")
 
 
+def machines(node: Client) -> frozenset[bytes]:
+    """What tells a node of the cluster from all others, in lower case: its id, its address with the port, its folders, and its
+    name where it is long enough not to be met by chance."""
+    raw = node.send("GET", "/_nodes", {}, None)
+    _ok(raw, "GET /_nodes")
+    found: set[str] = set()
+    for id, told in json.loads(raw.body)["nodes"].items():
+        found |= {id, told["transport_address"], told.get("http", {}).get("publish_address", id)}
+        found |= {told["name"]} if len(told["name"]) > 7 else set()
+        data = told.get("settings", {}).get("path", {}).get("data", id)
+        found |= {data} if isinstance(data, str) else set(data)
+    return frozenset(one.lower().encode() for one in found)
+
+
 @dataclass(slots=True)
 class Neighbours:
     """All of them, on one node. ``node`` speaks to the node itself, past the proxy."""
 
     node: Client
     all: list[Neighbour | Decoys]
+    machines: frozenset[bytes] = frozenset()  # ids, names and addresses of nodes
 
     def leaks(self, raw: Raw) -> list[str]:
         """Whose canary or name the bytes of an answer hold."""
@@ -144,6 +159,11 @@ class Neighbours:
         marks.append((f"a physical name of {TENANT}", f"{TENANT}.".encode()))
         marks += [("a name of the catalogue's", mark) for mark in (b"esproxy~", b"pool~", b"own~", b"one~")]
         return [who for who, mark in marks if mark in seen]
+
+    def shows_a_machine(self, raw: Raw) -> bool:
+        """Not a leak among tenants, and some answers still show the id of a node: for what must hide it."""
+        seen = raw.everything().lower()
+        return any(machine in seen for machine in self.machines)
 
     def canaries(self, seen: bytes) -> list[str]:
         """Whose canaries bytes hold; physical names that an attacker sent are echoed, and do not count."""
