@@ -16,7 +16,7 @@ LONGEST = 18  # digits that surely fit into 64 bit
 
 
 def loads(raw: bytes) -> Any:
-    return json.loads(raw, parse_int=_int, parse_float=_float)
+    return json.loads(raw, parse_int=integer, parse_float=decimal)
 
 
 def dumps(tree: Any) -> bytes:
@@ -28,10 +28,10 @@ def number(value: Any) -> Any:
     return json.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value
 
 
-def _int(text: str) -> Any:
+def integer(text: str) -> Any:
     return int(text) if len(text) <= LONGEST and text != "-0" else orjson.Fragment(text)
 
 
-def _float(text: str) -> Any:
+def decimal(text: str) -> Any:
     value = float(text)
     return value if repr(value) == text else orjson.Fragment(text)

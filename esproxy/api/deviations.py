@@ -23,10 +23,10 @@ class Deviation:
 
     ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers
     where the node may do something else. ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular
-    expression of the text that may differ there (empty: the whole value). Where it is ``unordered:KEY``, the order of a list of
-    hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with equal values of sort, or scores; with
-    ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in every call; else only in calls
-    of scenarios that name the row.
+    expression of the text that may differ there (empty: the whole value; ``absent``: whether it is there at all). Where it is
+    ``unordered:KEY``, the order of a list of hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with
+    equal values of sort, or scores; with ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in
+    every call; else only in calls of scenarios that name the row.
     """
 
     layouts: tuple[str, ...]
@@ -105,14 +105,17 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=("shared",),
         name="scores",
-        construct="scores of text and terms",
-        differs="the scores, and the order that they alone give",
+        construct="scores of text and terms, and explanations of them",
+        differs="the scores, the order that they alone give, and the figures and clauses that explain them",
         reason="the cluster counts over all documents of the physical index how rare a term is and how long a field",
         way_out="sort by a field, or place the index in another layout",
         still="which documents match, how many, scores of constant queries, the order of everything that is sorted",
         masks=(
             ("body/**/max_score", STATISTICS),
             ("body/**/_score", STATISTICS),
+            ("body/**/matched_queries/*", STATISTICS),
+            ("body/**/_explanation/**", ""),
+            ("body/explanation/**", ""),
             ("body/**/hits", "scored:_id"),
         ),
         everywhere=True,
@@ -216,6 +219,47 @@ DEVIATIONS: tuple[Deviation, ...] = (
             *((f"body/*/{column}", "") for column in ("docs.deleted", "dd", "store.size", "pri.store.size", "dataset.size")),
             ("body", r" *(?<![\w.-])(\d+(\.\d+)?(b|kb|mb|gb|ms|s|micros)?|<size>)(?=\s|$)"),
         ),
+    ),
+    Deviation(
+        layouts=POOLS,
+        name="doc-order",
+        construct="sort by `_doc`",
+        differs="the values, and the order that they give",
+        reason="they are the places of documents in the segments of the pool",
+        way_out="sort by a field",
+        still="which documents are found, and the order that what stands before `_doc` gives",
+        masks=(("body/hits/hits", "unordered:_id"), ("body/hits/hits/*/sort/*", "")),
+    ),
+    Deviation(
+        layouts=POOLS,
+        name="early-totals",
+        construct="`terminated_early` in a search for no hits, on OpenSearch",
+        differs="it is not there",
+        reason="it tells that a node took the total from figures of the whole index and looked at no document",
+        way_out="none needed: the total is the same",
+        still="the total and everything else",
+        masks=(("body/terminated_early", "absent"), ("body/responses/*/terminated_early", "absent")),
+        everywhere=True,
+    ),
+    Deviation(
+        layouts=("shared",),
+        name="document-bytes",
+        construct="documents that are no UTF-8, or begin with a byte order mark",
+        differs="they are refused in the proxy's words; a node takes some of them",
+        reason="a document is read to find its fields, and what two parsers make of such bytes is not the same",
+        way_out="send UTF-8, as JSON is defined to be",
+        still="the answer is a 400 in Elasticsearch's shape; in a bulk it is that item's",
+        refused="400",
+    ),
+    Deviation(
+        layouts=("shared",),
+        name="pool-terms",
+        construct="`suggest`, `profile`, and `rewrite` of a validation, where others have documents in the same physical index",
+        differs="they are refused",
+        reason="they are made of the terms and figures of the whole physical index, whatever the query",
+        way_out="an index with analysis of its own, or in another layout",
+        still="the answer is a 400 in Elasticsearch's shape; in an index that is alone they are as on a node",
+        refused="400",
     ),
 )
 

@@ -14,6 +14,7 @@ Both engines share this much; how they walk a document differs (inference_elasti
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -160,14 +161,32 @@ def check_at_end(rules: DynamicRules, known: Mapping[str, Field], new: Mapping[s
         raise Refusal(f"Limit of nested fields [{rules.nested_fields}] has been exceeded")
 
 
-def document_error(rules: DynamicRules, reason: str, cause: str | None = "illegal_argument_exception") -> Refusal:
-    """A document that cannot be parsed, as the engine words it; without the place in the body, which only a node knows."""
+class Unparsed(Refusal):
+    """A document that cannot be parsed. ``key``: the member at fault, where it is known."""
+
+    key: str | None = None
+
+    def at(self, raw: bytes) -> Unparsed:
+        """The same, with the place in the document that Elasticsearch tells."""
+        if self.key is not None and self.type == "document_parsing_exception":
+            place = raw.find(json.dumps(self.key, ensure_ascii=False).encode())
+            if place >= 0:
+                line, column = raw.count(b"\n", 0, place) + 1, place - raw.rfind(b"\n", 0, place)
+                self.reason = f"[{line}:{column}] {self.reason}"
+        return self
+
+
+def document_error(
+    rules: DynamicRules, reason: str, cause: str | None = "illegal_argument_exception", *, key: str | None = None
+) -> Unparsed:
+    """A document that cannot be parsed, as the engine words it; its place in the body is told by who has the body."""
     elasticsearch = rules.engine == "elasticsearch"
     type = "document_parsing_exception" if elasticsearch else "mapper_parsing_exception"
-    if cause is None:
-        return Refusal(reason, type=type)
-    words = f"failed to parse: {reason}" if elasticsearch else "failed to parse"
-    return Refusal(words, type=type, caused_by={"type": cause, "reason": reason})
+    words = reason if cause is None else f"failed to parse: {reason}" if elasticsearch else "failed to parse"
+    extra = {} if cause is None else {"caused_by": {"type": cause, "reason": reason}}
+    error = Unparsed(words, type=type, **extra)
+    error.key = key
+    return error
 
 
 def strict_error(dynamic: str, within: str, name: str) -> Refusal:

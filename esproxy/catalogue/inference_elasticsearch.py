@@ -82,19 +82,20 @@ class ElasticsearchWalk:
         """The names that a key is made of; the reasons are worded as the node's, whose two texts are swapped."""
         if "." not in key:
             if not key:
-                raise document_error(self._rules, "field name cannot be an empty string")
+                raise document_error(self._rules, "field name cannot be an empty string", key=key)
             if not key.strip():
-                raise document_error(self._rules, f"Field name cannot contain only whitespace: [{join(at.path, key)}]", None)
+                reason = f"Field name cannot contain only whitespace: [{join(at.path, key)}]"
+                raise document_error(self._rules, reason, None, key=key)
             return [key]
         names = key.rstrip(".").split(".")
         if names == [""]:
-            raise document_error(self._rules, "field name cannot contain only dots")
+            raise document_error(self._rules, "field name cannot contain only dots", key=key)
         for name in names:
             if not name:
-                raise document_error(self._rules, f"field name cannot contain only whitespace: ['{key}']")
+                raise document_error(self._rules, f"field name cannot contain only whitespace: ['{key}']", key=key)
             if not name.strip():
                 reason = f"field name starting or ending with a [.] makes object resolution ambiguous: [{key}]"
-                raise document_error(self._rules, reason)
+                raise document_error(self._rules, reason, key=key)
         return names
 
     def _field(self, name: str, value: Any, at: _At) -> None:

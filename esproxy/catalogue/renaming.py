@@ -87,6 +87,10 @@ class _Members(list[tuple[str, Any]]):
     """An object's members in order."""
 
 
+class _Twice(Exception):
+    """A document with two members of one name, which no node takes."""
+
+
 class _Number(str):
     """A number as it was written."""
 
@@ -102,6 +106,8 @@ class _Rewrite:
             # Pairs, not dicts: members of one name twice are the node's to refuse. Numbers stay text.
             document = json.loads(raw, object_pairs_hook=_Members, parse_int=_Number, parse_float=_Number)
             self._value(document, self.names)
+        except _Twice:
+            return raw  # as it was written, for the node to refuse
         except (ValueError, RecursionError):
             raise Refusal("failed to parse", type="mapper_parsing_exception") from None
         return "".join(_written(document)).encode() if self.changed else raw
@@ -109,6 +115,8 @@ class _Rewrite:
     def _value(self, value: Any, names: _Names) -> None:
         if isinstance(value, _Members):
             hidden: set[int] = set()
+            if len({key for key, _ in value}) != len(value):
+                raise _Twice
             for place, (key, below) in enumerate(value):
                 found, name = self._followed(key, names)
                 if name != key:

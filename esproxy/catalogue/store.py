@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from esproxy.catalogue import codec
+from esproxy.catalogue import codec, scopes
 from esproxy.catalogue.documents import Document
 from esproxy.catalogue.names import path
 from esproxy.errors import Failed, Refusal
@@ -26,7 +26,6 @@ D = TypeVar("D", bound=Document)
 
 JSON = [(b"content-type", b"application/json")]
 PAGE = 500  # changes read per search
-TERMS = 10_000  # values per terms query; a node takes 65,536
 SWEPT = 10_000  # documents deleted per call, so that no call outlasts the upstream timeout
 
 
@@ -206,26 +205,25 @@ class Store:
 
     def delete_scope(self, name: str, scope: str) -> Steps[None]:
         """Delete what a refresh has made visible of this scope, up to SWEPT documents."""
-        query = b"?conflicts=proceed&refresh=true&max_docs=%d&routing=" % SWEPT + path(scope)[1:]
-        body = orjson.dumps({"query": {"term": {"_routing": scope}}})
+        query = b"?conflicts=proceed&refresh=true&max_docs=%d" % SWEPT
+        body = orjson.dumps({"query": scopes.query([scope])})
         answer = yield self.call("POST", path(name, "_delete_by_query") + query, body)
         if parsed(answer, 200, 404).get("failures"):
             raise Failed("a sweep could not delete everything")
 
     def count_scope(self, name: str, scope: str) -> Steps[int]:
-        body = orjson.dumps({"query": {"term": {"_routing": scope}}})
-        found = parsed((yield self.call("POST", path(name, "_count") + b"?routing=" + path(scope)[1:], body)), 200, 404)
+        body = orjson.dumps({"query": scopes.query([scope])})
+        found = parsed((yield self.call("POST", path(name, "_count"), body)), 200, 404)
         if "_shards" in found and found["_shards"]["failed"]:
             raise Failed("a sweep could not count everything")
         return found.get("count", 0)
 
     def foreign_scopes(self, name: str, known: list[str], size: int = 1000) -> Steps[set[str]]:
         """Scopes of documents outside the known ones, from the first ``size`` of them."""
-        chunks = [known[at : at + TERMS] for at in range(0, len(known), TERMS)]
-        query = {"bool": {"must_not": [{"terms": {"_routing": chunk}} for chunk in chunks]}}
+        query = {"bool": {"must_not": scopes.clauses(known)}}
         body = {"size": size, "query": query, "_source": False, "track_total_hits": False}
         found = parsed((yield self.call("POST", path(name, "_search"), orjson.dumps(body))), 200, 404)
-        return {hit.get("_routing", "") for hit in found.get("hits", {}).get("hits", [])}
+        return {hit.get("_routing", "").partition(scopes.END)[0] for hit in found.get("hits", {}).get("hits", [])}
 
     def call(self, method: str, target: bytes, body: bytes = b"") -> Call:
         return Call(Send(self.cluster, method, target, JSON if body else [], body, held=True))

@@ -21,14 +21,16 @@ their ``params`` are the client's own, hence ``Context``. In ingest scripts a st
 
 An index's name is read through a small function put before the source; it depends on the *length* of the prefix only,
 so that tenants share compiled scripts (nodes limit compilations), and leaves ``.ds-`` of a data stream's indices in place.
-In a pool, where all documents of a script have one logical index, the function is a constant; ids and routing values are read
-through one that takes the scope off, by its length too. A routing value that is the bare scope is none.
+In a pool the function knows the names, a constant where all documents of a script have one logical index; ids and routing values
+are read through one that takes the scope off. A routing value that is the bare scope is none.
 Lucene expressions (``lang: expression``) only know ``doc['f']``, ``.value`` and the like: the same functions serve them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from esproxy.languages import Edits, LanguageError
 from esproxy.languages.painless_lexer import tokenize
@@ -38,6 +40,18 @@ __all__ = ["Context", "Ref", "Reference", "Script", "rewrite", "scan"]
 
 HELPER = "esproxyIndex"
 OWN = "esproxyOwn"
+ROUTING = "esproxyRouting"
+OWN_ID = f"String {OWN}(def v){{return v==null?null:v.substring(v.indexOf(':')+1)}} "
+PUT_IN = re.compile(rf"String (?:{HELPER}|{OWN}|{ROUTING})\(def [iv]\){{(?:'(?:[^'\\]|\\.)*'|[^'}}])*}} ")
+
+
+@dataclass(slots=True, frozen=True)
+class InPool:
+    """A script over documents in pools: ``names`` of the indices, by their physical ones; ``numbered``: is the number of a shard
+    behind routing values?"""
+
+    names: Mapping[str, str]
+    numbered: bool = False
 
 
 def scan(source: str, context: Context = Context.SEARCH) -> Script:
@@ -51,14 +65,12 @@ def rewrite(
     source: str,
     field: Callable[[str], str],
     index_prefix: str | None = None,
-    id_scope_length: int | None = None,
+    pool: InPool | None = None,
     source_root: str | None = None,
     context: Context = Context.SEARCH,
-    index_name: str | None = None,
 ) -> str:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
-    ``index_prefix`` and writes with it, or ``index_name`` wherever it is read; and reads of an id and a routing value without
-    their first ``id_scope_length`` characters. With
+    ``index_prefix`` and writes with it, or reads of it, of an id and of a routing value as they are in a ``pool``. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
     ``params._source`` become, also where they are computed, and paths below keep their names. Computed references else are
     left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
@@ -66,10 +78,14 @@ def rewrite(
     scanner.run()
     edits = Edits(source)
     read = {ref.kind for ref in scanner.found if ref.value and not ref.write}
-    if Ref.INDEX in read and (index_prefix or index_name is not None):
-        edits.put(0, 0, helper(len(index_prefix)) if index_prefix else constant(index_name or ""))
-    if id_scope_length and not read.isdisjoint((Ref.ID, Ref.ROUTING)):
-        edits.put(0, 0, unscoped(id_scope_length))
+    if Ref.INDEX in read and pool is not None:
+        edits.put(0, 0, index_in_pool(pool.names))
+    elif Ref.INDEX in read and index_prefix:
+        edits.put(0, 0, helper(len(index_prefix)))
+    if Ref.ID in read and pool is not None:
+        edits.put(0, 0, OWN_ID)
+    if Ref.ROUTING in read and pool is not None:
+        edits.put(0, 0, own_routing(pool.numbered))
     closing: list[int] = []  # written last: what ends at the same place belongs inside
     for ref in scanner.found:
         if ref.kind is Ref.SOURCE and source_root is not None:
@@ -82,7 +98,7 @@ def rewrite(
             new = field(ref.value)
             if new != ref.value:
                 edits.put(ref.start, ref.end, steps_to([new], edits.text[ref.start : ref.end]) if ref.steps else quote(new))
-        elif ref.kind is Ref.INDEX and (index_prefix or index_name is not None):
+        elif ref.kind is Ref.INDEX and (index_prefix or pool is not None):
             if not ref.write:
                 edits.put(ref.start, ref.start, f"{HELPER}(")
                 edits.put(ref.end, ref.end, ")")
@@ -90,8 +106,8 @@ def rewrite(
                 begin, end = scanner.assigned(ref)
                 edits.put(begin, begin, f" {quote(index_prefix)} + (")
                 closing.append(end)
-        elif ref.kind in (Ref.ID, Ref.ROUTING) and id_scope_length and not ref.write:
-            edits.put(ref.start, ref.start, f"{OWN}(")
+        elif ref.kind in (Ref.ID, Ref.ROUTING) and pool is not None and not ref.write:
+            edits.put(ref.start, ref.start, f"{OWN if ref.kind is Ref.ID else ROUTING}(")
             edits.put(ref.end, ref.end, ")")
     for end in closing:
         edits.put(end, end, ")")
@@ -107,18 +123,25 @@ def helper(length: int) -> str:
     return f"String {HELPER}(def i){{return {body}}} "
 
 
-def constant(name: str) -> str:
-    return f"String {HELPER}(def i){{return {quote(name)}}} "
+def index_in_pool(names: Mapping[str, str]) -> str:
+    if len(names) == 1:
+        (body,) = map(quote, names.values())
+    else:
+        body = "".join(f"i=={quote(physical)}?{quote(name)}:" for physical, name in names.items()) + "null"
+    return f"String {HELPER}(def i){{return {body}}} "
 
 
-def unscoped(length: int) -> str:
-    return f"String {OWN}(def v){{return v==null||v.length()=={length}?null:v.substring({length})}} "
+def own_routing(numbered: bool) -> str:
+    own = "v.substring(v.indexOf(':')+1,v.lastIndexOf(':'))" if numbered else "v.substring(v.indexOf(':')+1)"
+    return f"String {ROUTING}(def v){{if(v==null)return null;String r={own};return r.length()==0?null:r}} "
 
 
-def restored_in_pool(text: str, index_name: str, id_scope_length: int) -> str:
-    """``restored`` for a script over documents of one index in a pool."""
-    text = text.replace(constant(index_name), "").replace(unscoped(id_scope_length), "")
-    return _unwrapped(_unwrapped(text, f"{HELPER}("), f"{OWN}(")
+def restored_in_pool(text: str) -> str:
+    """``restored`` for a script over documents in pools."""
+    text = PUT_IN.sub("", text)
+    for name in (HELPER, OWN, ROUTING):
+        text = _unwrapped(text, f"{name}(")
+    return text
 
 
 def restored(text: str, index_prefix: str) -> str:

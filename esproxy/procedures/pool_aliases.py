@@ -216,7 +216,7 @@ def check_filter(request: Pooled, target: Target, alias: str, properties: dict[s
         return
     query = yield from filter_body(request, target, properties["filter"])
     body = orjson.dumps({"query": query})
-    found = yield request.send("POST", [target.physical, "_count"], {"routing": target.scope}, body, b"application/json")
+    found = yield request.send("POST", [target.physical, "_count"], {}, body, b"application/json")
     if found.status != 200:
         told = orjson.loads(node_reply(request, found).body)["error"]
         cause = {key: value for key, value in told.items() if key != "root_cause"}

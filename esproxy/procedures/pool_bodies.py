@@ -5,60 +5,82 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from esproxy import exact
+from esproxy import core, exact
 from esproxy.api.kinds import Mark
+from esproxy.bodies import refusal
+from esproxy.catalogue.dynamic_rules import Unparsed
 from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pool_tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.procedures.pooled import Pooled
 from esproxy.request import Plan
+from esproxy.tenancy.pool_explain import asks_to_explain
 from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, walk
 from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
 ROUNDS = 5
+UNREADABLE = (core.Status.SYNTAX, core.Status.TRUNCATED, core.Status.TRAILING, core.Status.EMPTY)
 
 
 class DocumentResolver(PoolResolver):
-    """For bodies that hold documents of one index. ``wanted``: fields that the index does not have yet."""
+    """For bodies that hold documents of one index. ``wanted``: fields that the index does not have yet. ``routed``: the client
+    has given a routing, or need not."""
 
-    def __init__(self, plan: Plan, target: Target) -> None:
+    def __init__(self, plan: Plan, target: Target, *, routed: bool) -> None:
         super().__init__(plan, [target])
+        self.routed = routed
         self.wanted: dict[str, dict[str, Any]] = {}
 
     def document(self, raw: bytes) -> bytes | None:
-        document, index = physical(raw, self.targets[0], self.plan)
+        document, index = physical(raw, self.targets[0], self.plan, self.routed)
         self.wanted |= index
         return document
 
 
-def physical(raw: bytes, target: Target, plan: Plan) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
+def physical(raw: bytes, target: Target, plan: Plan, routed: bool) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
     """A document as it is stored; None with the fields that have to be there first. Raises Refusal for one that its index does
     not take."""
     if not raw.lstrip().startswith(b"{"):
         return raw, {}  # the node's to refuse
     index = target.index
     if not target.naming.inferred:
-        return target.naming.document(raw), {}
+        return target.stored(raw, routed=routed), {}
     version = str(plan.cluster.info["version"]["number"])
     settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
-    wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
+    try:
+        wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
+    except Unparsed as error:
+        raise error.at(raw) from None
     if any(definition.get("runtime") for definition in wanted.values()):
         raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
     if wanted:
         return None, wanted
-    return target.naming.document(raw), {}
+    return target.stored(raw, routed=routed), {}
+
+
+def unreadable(run: core.Pass) -> bool:
+    """Is a document none that any node takes? Then it goes as it is, and the node says what is wrong with it. Bytes that are no
+    UTF-8 are not among what no node takes."""
+    return run.error is not None and run.error.status in UNREADABLE
 
 
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then."""
+    whole = request.plan.cluster.engine.tables.states[state].get("kind") == "DOC"
     for _ in range(ROUNDS):
-        resolver = DocumentResolver(request.plan, target)
-        out, run = walk(request.plan, state, body, resolver, request_bindings([target], filtered=False), request.pools.max_depth)
+        resolver = DocumentResolver(request.plan, target, routed=not whole or bool(request.plan.query.get("routing")))
+        bindings = request_bindings([target], filtered=False)
+        run = core.Pass(request.plan.cluster.engine.grammar, state, bindings, resolver, max_depth=request.pools.max_depth)
+        out = run.feed(body, True)
         if not run.misses:
-            return out, target
+            if run.status is core.Status.OK:
+                return out, target
+            if whole and unreadable(run):
+                return body, target
+            raise refusal(request.plan, run, body)
         yield from request.add(target, resolver.wanted)
         target = yield from request.renewed(target)
     raise Failed("the fields of the index change too fast")
@@ -70,14 +92,12 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     plan = request.plan
     request.undo.append(Undo())
     for anew in (False, True):
-        resolver = PoolResolver(plan, targets)
-        resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
+        resolver = _search_resolver(request, targets)
         bindings = request_bindings(targets, filtered=filtered)
         out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         if resolver.wrapped:
             body = unwrapped_queries(plan, state, body)
-            resolver = PoolResolver(plan, targets)
-            resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
+            resolver = _search_resolver(request, targets)
             out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
         if anew or not stale:
@@ -88,9 +108,17 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     check_search(run.marks, body, resolver)
     if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
+    request.undo[-1].explained = filtered and asks_to_explain(body, plan.query)
     if needs_tree(resolver, run.marks, body):
         out = yield from rewrite(request, targets, state, out, resolver, run.marks)
     return out
+
+
+def _search_resolver(request: Pooled, targets: list[Target]) -> PoolResolver:
+    resolver = PoolResolver(request.plan, targets)
+    resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
+    resolver.fields.routed = 0
+    return resolver
 
 
 def filter_body(request: Pooled, target: Target, limit: dict[str, Any]) -> Steps[dict[str, Any]]:

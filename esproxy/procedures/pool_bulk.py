@@ -4,13 +4,12 @@
 
 Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
 refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
-400 on every node, in its place, and what the item says is replaced by the reason. A document that is not JSON goes as ``{``,
-whose reason the node gives.
+400 on every node, in its place, and what the item says is replaced by the reason. A document that is not JSON goes as it is, and
+the node gives the reason.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -22,37 +21,33 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
 from esproxy.procedures.made_id import new_id
-from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver
-from esproxy.procedures.pool_documents import physical_id
-from esproxy.procedures.pooled import Apart, Missing, Pooled, check_new_name, missing
+from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver, unreadable
+from esproxy.procedures.pool_bulk_lines import Record, read_lines
+from esproxy.procedures.pool_documents import EXTERNAL, physical_id
+from esproxy.procedures.pool_reply import reply as restored_reply
+from esproxy.procedures.pooled import Apart, Missing, Pooled, check_new_name, missing, no_alias
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
-from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of
-from esproxy.tenancy.target import UNFILTERED, Target
+from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.target import NOWHERE, Target, absent
 
-POISON = b"{"  # one item's 400 on every node, in the node's words
-NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's 400 on every node
-VERBS = ("index", "create", "update", "delete")
+POISON = b"{"  # a document that no node takes
 SOURCE = ("_source", "_source_includes", "_source_excludes")
-
-
-@dataclass(slots=True)
-class Record:
-    verb: str
-    meta: dict[str, Any]
-    source: bytes | None
-    name: str = ""
-    target: Target | None = None
-    out: bytes | None = None  # the source as it is sent
-    error: EsproxyError | None = None
-    action: dict[str, Any] = field(default_factory=dict)
 
 
 def bulk(request: Pooled) -> Steps[Reply]:
     plan = request.plan
-    records = _records(request)
     query = physical_query(plan, [], PoolResolver(plan, []))
+    if not request.body:
+        answer = yield request.send("POST", ["_bulk"], query, b"", request.media)  # refused, in the node's words
+        return restored_reply(request, answer)
+    records = read_lines(request)
+    aliased = query.get("require_alias") == "true"
+    if aliased:
+        del query["require_alias"]  # the node would look at physical names, which are never aliases
+    for record in records:
+        record.aliased = record.meta.pop("require_alias", aliased) is True
     yield from _find_targets(request, records)
     for name in SOURCE:
         query.pop(name, None)
@@ -66,66 +61,6 @@ def bulk(request: Pooled) -> Steps[Reply]:
     if not is_error(answer.status, answer.body):
         out = _with_errors(out, records)
     return finish(plan, answer.status, client_headers(plan, answer, reader), out)
-
-
-# --- reading -----------------------------------------------------------------------------------------
-
-
-def _records(request: Pooled) -> list[Record]:
-    body = request.body
-    if not body.endswith(b"\n"):
-        raise Refusal("The bulk request must be terminated by a newline [\\n]")
-    roots = request.plan.cluster.engine.tables.roots
-    lines = body[:-1].split(b"\n")
-    records: list[Record] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        if not line.strip():
-            continue
-        _check(request, roots["bulk.action"], line, at)
-        action = orjson.loads(line)
-        if len(action) != 1 or not isinstance(next(iter(action.values())), dict):
-            raise Refusal(f"Malformed action/metadata line [{at}], expected one action with an object")
-        verb, meta = next(iter(action.items()))
-        source = None
-        if verb != "delete":
-            if at == len(lines):
-                break  # an action with nothing behind it is dropped by nodes without a word
-            source = lines[at]
-            at += 1
-        records.append(Record(verb, meta, source))
-    if not records:
-        raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
-    for record in records:
-        _read_meta(request.parts.get("index"), record)
-    return records
-
-
-def _check(request: Pooled, state: int, line: bytes, number: int) -> None:
-    run = core.Pass(
-        request.plan.cluster.engine.grammar, state, UNFILTERED, PoolResolver(request.plan, []), max_depth=request.pools.max_depth
-    )
-    run.feed(line, True)
-    if run.status is not core.Status.OK:
-        raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
-
-
-def _read_meta(default: str | None, record: Record) -> None:
-    meta = record.meta
-    name = meta.pop("_index", None)
-    record.name = text_of(name) if name is not None else default or ""
-    if name is None and default is None:
-        raise Refusal("Validation Failed: 1: index is missing;", type="action_request_validation_exception")
-    if any(meta.pop(key, None) is not None for key in ("routing", "_routing")):
-        raise own_routing()
-    if meta.get("pipeline") not in (None, "_none"):
-        raise Refusal("pipelines are not available for indices in a pool")
-    if meta.get("_id") is None:
-        meta.pop("_id", None)
-        if record.verb in ("update", "delete"):
-            raise Refusal("Validation Failed: 1: id is missing;", type="action_request_validation_exception")
 
 
 # --- where records go ----------------------------------------------------------------------------------
@@ -150,7 +85,7 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
                 targets[name] = yield from request.one(name, write=True)
                 continue
             check_new_name(name, request.product)
-            if any(record.name == name and record.verb != "delete" for record in records):
+            if any(record.name == name and _makes_index(record) for record in records):
                 raise Missing(name)
             targets[name] = missing(name, request.product)
         except Failed:
@@ -159,10 +94,17 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
             targets[name] = error if name else invalid_index_name("", "must not be empty")
     for record in records:
         found = targets[record.name]
-        if isinstance(found, EsproxyError):
+        if record.aliased and record.name not in directory.aliases:
+            record.error = no_alias(record.name)
+        elif isinstance(found, EsproxyError):
             record.error = found
         else:
             record.target = found
+
+
+def _makes_index(record: Record) -> bool:
+    """A deletion does by a version of its own alone, so that older writes cannot come after it."""
+    return not record.aliased and (record.verb != "delete" or record.meta.get("version_type") in EXTERNAL)
 
 
 def _address(request: Pooled, record: Record) -> None:
@@ -175,13 +117,16 @@ def _address(request: Pooled, record: Record) -> None:
         id = new_id() if given is None else text_of(given)
         if not id:
             raise Refusal("if _id is specified it must not be empty")
+        if record.meta.get("dynamic_templates"):
+            raise Refusal("[dynamic_templates] of a record are not available yet for an index in a pool")
         sent = physical_id(record.target, id)
         returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
         return _refuse(request, record, error)
-    meta = {key: value for key, value in record.meta.items() if key != "require_alias"}
-    routing = {"routing": record.target.scope}
-    record.action = {record.verb: {**meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
+    if record.meta.get("pipeline") not in (None, "_none"):
+        record.meta["pipeline"] = absent(request.tenant, text_of(record.meta["pipeline"]))
+    routing = record.target.routing(id, record.routing)
+    record.action = {record.verb: {**record.meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
 
 
 def _returned(request: Pooled, record: Record) -> dict[str, Any]:
@@ -207,6 +152,8 @@ def _returned(request: Pooled, record: Record) -> dict[str, Any]:
     if isinstance(wanted, dict):
         return {"_source": {key: renamed(names) for key, names in wanted.items()}}
     return {"_source": renamed(wanted)}
+
+
 
 
 def _refuse(request: Pooled, record: Record, error: EsproxyError) -> None:
@@ -267,7 +214,7 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     if record.out is not None or target is None or source is None:
         return
     roots = plan.cluster.engine.tables.roots
-    resolver = DocumentResolver(plan, target)
+    resolver = DocumentResolver(plan, target, routed=record.verb == "update" or bool(record.routing))
     state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
     run = core.Pass(
         plan.cluster.engine.grammar,
@@ -287,7 +234,7 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     elif record.verb == "update":
         raise refusal(plan, run, source)
     else:
-        record.out = POISON  # the node says that it cannot be parsed
+        record.out = source if unreadable(run) else POISON  # the node says that it cannot be parsed
 
 
 def _lines(record: Record) -> bytes:

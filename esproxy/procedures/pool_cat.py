@@ -29,7 +29,7 @@ from esproxy.procedures.pool_settings import uuid_of
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
-from esproxy.tenancy.target import Target, filter_of, physical_expression, scopes
+from esproxy.tenancy.target import Target, filter_of, physical_expression
 
 IDS = frozenset(("uuid", "id"))
 COUNTS = frozenset(("docs.count", "dc", "docsCount"))
@@ -243,7 +243,7 @@ def count(request: Pooled) -> Steps[Reply]:
     assert state is not None
     body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
     expression = physical_expression(targets) or nothing(request)
-    routed = {"routing": routing or scopes(targets)} if targets else {}
+    routed = {"routing": routing} if routing and targets else {}
     answer = yield request.send("POST", [expression, "_count"], routed, body, b"application/json")
     if is_error(answer.status, answer.body):
         return node_reply(request, answer)

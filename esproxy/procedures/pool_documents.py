@@ -1,6 +1,6 @@
 """Operations on one document of an index in ``shared``.
 
-The id gets its scope in front, the routing is the scope. A document without an id gets one from the proxy, so that the node
+The id and the routing get the scope in front. A document without an id gets one from the proxy, so that the node
 sees one that carries the scope. A document's unknown fields are added to the index and its pool before it is sent.
 """
 
@@ -13,22 +13,25 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.made_id import created, new_id
 from esproxy.procedures.pool_bodies import document_body, search_body
-from esproxy.procedures.pooled import Pooled
+from esproxy.procedures.pooled import Pooled, no_alias
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target
 
 LONGEST_ID = 512  # bytes; a node's limit
+EXTERNAL = ("external", "external_gte")
 
 
 def write(request: Pooled) -> Steps[Reply | Large]:
     """``index``, ``create``, ``update``: the index is made by its first document."""
     plan = request.plan
+    yield from _require_alias(request)
     target = yield from request.one(request.parts["index"], write=True, create=True)
     id = request.parts.get("id")
-    query = physical_query(plan, [target], PoolResolver(plan, [target]))
-    _require_alias(request, query)
+    query = physical_query(plan, [], PoolResolver(plan, [target]))
+    if query.get("require_alias") == "true":
+        del query["require_alias"]  # the node would look at the physical name, which is never an alias
     body = b""
     if request.body:
         assert plan.endpoint.request is not None
@@ -38,6 +41,7 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     if id is None:
         id, template, method = new_id(), ("{index}", "_doc", "{id}"), "PUT"
         query["op_type"] = "create"
+    query |= target.routing(id, plan.query.get("routing"))
     path = _path(template, target, physical_id(target, id))
     call = request.send(method, path, query, body, request.media, held=made)
     answer = (yield from created(call, target.physical, path[-1], query)) if made else (yield call)
@@ -61,8 +65,9 @@ def explain(request: Pooled) -> Steps[Reply | Large]:
     if body:
         assert plan.endpoint.request is not None
         body = yield from search_body(request, [target], plan.endpoint.request, body, filtered=False)
-    query = physical_query(plan, [target], PoolResolver(plan, [target]))
-    path = _path(plan.route.template, target, physical_id(target, request.parts["id"]))
+    id = request.parts["id"]
+    query = physical_query(plan, [], PoolResolver(plan, [target])) | target.routing(id, plan.query.get("routing"))
+    path = _path(plan.route.template, target, physical_id(target, id))
     answer = yield request.send("POST" if body else plan.head.method, path, query, body, request.media or JSON)
     return reply(request, answer, target, None)
 
@@ -72,9 +77,12 @@ JSON = b"application/json"
 
 def _on_one(request: Pooled, *, write: bool) -> Steps[Reply | Large]:
     plan = request.plan
-    target = yield from request.one(request.parts["index"], write=write)
-    query = physical_query(plan, [target], PoolResolver(plan, [target]))
-    path = _path(plan.route.template, target, physical_id(target, request.parts["id"]))
+    # a deletion by a version of its own makes the index, so that older writes cannot come after it
+    create = write and plan.query.get("version_type") in EXTERNAL
+    target = yield from request.one(request.parts["index"], write=write, create=create)
+    id = request.parts["id"]
+    query = physical_query(plan, [], PoolResolver(plan, [target])) | target.routing(id, plan.query.get("routing"))
+    path = _path(plan.route.template, target, physical_id(target, id))
     method = "GET" if plan.head.method == "HEAD" else plan.head.method  # its answer tells the length that a HEAD's has
     answer = yield request.send(method, path, query, large=True)
     return reply(request, answer, target, None)
@@ -99,16 +107,13 @@ def _path(template: tuple[str, ...], target: Target, id: str) -> list[str]:
     return [values.get(part, part) for part in template]
 
 
-def _require_alias(request: Pooled, query: dict[str, str]) -> None:
-    """The node would look at the physical name, which is never an alias."""
-    if query.pop("require_alias", "false") == "false":
-        return
-    name = request.parts["index"]
-    assert request.sight.directory is not None
-    if name not in request.sight.directory.aliases:
-        reason = f"no such index [{name}] and [require_alias] request flag is [true] and [{name}] is not an alias"
-        extra = {"resource.type": "index_or_alias", "resource.id": name, "index_uuid": "_na_", "index": name}
-        raise Refusal(reason, status=404, type="index_not_found_exception", **extra)
+def _require_alias(request: Pooled) -> Steps[None]:
+    """Raises Refusal, before anything is made, where the client wants an alias and has named none."""
+    if request.plan.query.get("require_alias") == "true":
+        name = request.parts["index"]
+        directory = yield from request.directory([name])
+        if name not in directory.aliases and not request.apart(name, directory):
+            raise no_alias(name)
 
 
 def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply | Large:
@@ -118,10 +123,15 @@ def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Re
         reader.found(target)
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
-        headers.append((b"location", f"/{_encoded(target.name)}/_doc/{_encoded(id or request.parts['id'])}".encode()))
+        headers.append((b"location", _location(target.name, id or request.parts["id"], plan.query.get("routing"))))
     if answer.more:
         return onward(plan, answer, reader, headers)
     return finish(plan, answer.status, headers, restore(plan, answer, reader))
+
+
+def _location(name: str, id: str, routing: str | None) -> bytes:
+    query = "" if not routing else f"?routing={_encoded(routing)}"
+    return f"/{_encoded(name)}/_doc/{_encoded(id)}{query}".encode()
 
 
 def _encoded(text: str) -> str:

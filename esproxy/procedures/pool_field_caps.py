@@ -109,7 +109,7 @@ def _drop_empty(request: Pooled, targets: list[Target], found: dict[str, dict[st
         filters = {physical: {"exists": {"field": physical}} for physical in leaves}
         body = {"size": 0, "query": filter_of([target]), "aggs": {"f": {"filters": {"filters": filters}}}} if filters else {}
         if filters:
-            call = request.send("POST", [target.physical, "_search"], {"routing": target.scope}, orjson.dumps(body), JSON)
+            call = request.send("POST", [target.physical, "_search"], {}, orjson.dumps(body), JSON)
             answer = yield call
             if answer.status != 200:
                 raise Failed("the fields with values could not be told")

@@ -1,12 +1,14 @@
 """``_mget`` over indices in ``shared``: each document with the physical index, id and routing of its own index.
 
 A document of an index that is not there is asked for under the tenant's own prefix, so that the node makes the error, in its
-place.
+place. One that is refused here goes where no index can be, and what is said in its place is replaced by the reason.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -15,41 +17,71 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
 from esproxy.procedures.pool_documents import physical_id
 from esproxy.procedures.pool_search import reply
-from esproxy.procedures.pooled import Apart, Pooled
+from esproxy.procedures.pooled import Apart, Pooled, missing
 from esproxy.tenancy.expressions import concrete
+from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing, text_of, walk
-from esproxy.tenancy.target import UNFILTERED, Target
+from esproxy.tenancy.pool_rewrite import PoolResolver, text_of, walk
+from esproxy.tenancy.target import NOWHERE, UNFILTERED, Target
 
 
 def mget(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     assert plan.endpoint.request is not None
     default = request.parts.get("index")
+    if not request.body:
+        return reply(request, (yield request.send("POST", ["_mget"], {}, b"", request.media)))  # refused, in the node's words
     resolver = PoolResolver(plan, [])
     body, _ = walk(plan, plan.endpoint.request, request.body, resolver, UNFILTERED, request.pools.max_depth)
     tree = orjson.loads(body)
-    asked = _documents(tree, default)
+    asked = _documents(tree, default, plan.query.get("routing"))
     targets = yield from _targets(request, [name for name, _, _ in asked if name is not None])
     docs: list[dict[str, Any]] = []
+    refused: dict[int, Refused] = {}
     for name, id, options in asked:
-        if name is None or id is None:
-            docs.append(options)  # the node says what is missing
+        if name is None or id is None:  # the node says what is missing
+            docs.append({key: value for key, value in (("_index", name and NOWHERE), ("_id", id)) if value is not None})
             continue
         target = targets[name]
-        if isinstance(target, str):
+        if isinstance(target, Refusal):
+            refused[len(docs)] = Refused(name, id, target)
+            docs.append({"_index": NOWHERE, "_id": "-"})
+        elif isinstance(target, str):
             docs.append({**options, "_index": target, "_id": id})
-            continue
-        fields = PoolResolver(plan, [target])
-        _rename(options, fields)
-        docs.append({**options, "_index": target.physical, "_id": physical_id(target, id), "routing": target.scope})
+        else:
+            fields = PoolResolver(plan, [target])
+            _rename(options, fields)
+            routing = target.routing(id, options.pop("routing", None))
+            docs.append({**options, "_index": target.physical, "_id": physical_id(target, id), **routing})
     every = list(request.targets.values())
     query = physical_query(plan, [], PoolResolver(plan, every))
-    answer = yield request.send("POST", ["_mget"], query, orjson.dumps({"docs": docs}), request.media, large=True)
+    sent = orjson.dumps({"docs": docs, **({"ids": tree["ids"]} if isinstance(tree.get("ids"), (str, int, float)) else {})})
+    if refused:
+        request.sent_as[NOWHERE] = ""
+        plan.meta = Errors(refused)
+    answer = yield request.send("POST", ["_mget"], query, sent, request.media, large=not refused)
     return reply(request, answer)
 
 
-def _documents(tree: Any, default: str | None) -> list[tuple[str | None, str | None, dict[str, Any]]]:
+class Refused(NamedTuple):
+    name: str
+    id: str
+    error: Refusal
+
+
+@dataclass(slots=True)
+class Errors:
+    """Documents of an answer, by place, that the node was made to refuse: what is said of them instead."""
+
+    refused: dict[int, Refused]
+
+    def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
+        for place, (index, id, error) in self.refused.items():
+            tree["docs"][place] = {"_index": index, "_id": id, "error": error.payload()["error"]}
+        return tree
+
+
+def _documents(tree: Any, default: str | None, routing: str | None) -> list[tuple[str | None, str | None, dict[str, Any]]]:
     """(index, id, what else is said) of each document. Raises Refusal."""
     out: list[tuple[str | None, str | None, dict[str, Any]]] = []
     for doc in tree.get("docs") or []:
@@ -57,26 +89,36 @@ def _documents(tree: Any, default: str | None) -> list[tuple[str | None, str | N
             raise Refusal("docs array element should include an object")
         options = dict(doc)
         name, id = options.pop("_index", default), options.pop("_id", None)
-        if any(options.pop(key, None) is not None for key in ("routing", "_routing")):
-            raise own_routing()
+        given = [options.pop(key) for key in ("routing", "_routing") if key in options]
+        if routing or any(given):
+            options["routing"] = next((text_of(value) for value in given if value is not None), routing)
         name = name[-1] if isinstance(name, list) and name else name
         out.append((name, None if id is None else text_of(id), options))
-    ids = tree.get("ids") or []
-    for id in ids if isinstance(ids, list) else [ids]:
-        out.append((default, text_of(id), {}))
+    ids = tree.get("ids")
+    for id in ids if isinstance(ids, list) else []:  # the node says what it thinks of anything else
+        out.append((default, text_of(id), {"routing": routing} if routing else {}))
     return out
 
 
-def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str]]:
+def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str | Refusal]]:
     directory = yield from request.directory(wanted)
     apart = {name for name in wanted if request.apart(name, directory)}
     if apart and apart == set(wanted):
         raise Apart
-    out: dict[str, Target | str] = {}
+    out: dict[str, Target | str | Refusal] = {}
     for name in wanted:
-        if name not in out:
+        if name in out:
+            continue
+        try:
             dated = yield from request.dated(name, single=True)
-            out[name] = (yield from request.one(dated)) if concrete(directory, dated) else request.sent_apart(dated)
+            if concrete(directory, dated):
+                out[name] = yield from request.one(dated)
+            elif any(c in dated for c in FORBIDDEN):
+                out[name] = missing(dated, request.product)
+            else:
+                out[name] = request.sent_apart(dated)
+        except Refusal as error:
+            out[name] = error
     if apart:
         raise Refusal("documents of indices in pools and of others cannot be asked for in one request yet")
     return out

@@ -24,8 +24,8 @@ from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import Several
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.target import UNFILTERED, physical_expression, scopes
+from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.target import UNFILTERED, physical_expression, search_routing
 
 
 def search(request: Pooled) -> Steps[Reply | Large]:
@@ -86,6 +86,8 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
 def msearch(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     query = physical_query(plan, [], PoolResolver(plan, []))
+    if not request.body:
+        return reply(request, (yield request.send("POST", ["_msearch"], query, b"", NDJSON)))  # refused, in the node's words
     if not request.body.endswith(b"\n"):
         raise Refusal("The msearch request must be terminated by a newline [\n]")
     lines = request.body[:-1].split(b"\n")
@@ -111,8 +113,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
     named = header.pop("index", None)
     named = header.pop("indices", None) if named is None else named
     expression = ",".join(map(str, named)) if isinstance(named, list) else named or request.parts.get("index", "_all")
-    if header.pop("routing", None) is not None:
-        raise Refusal("a routing value is not available yet for an index in a pool")
+    routing = header.pop("routing", plan.query.get("routing"))
     options = Options.of(plan.query | {key: str(header.pop(key)).lower() for key in _OPTIONS if key in header})
     token = point_in_time(body)
     try:
@@ -129,7 +130,8 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
     if token is not None and named is None:
         pass  # the point in time says where
     elif targets:
-        header |= {"index": physical_expression(targets).split(","), "routing": scopes(targets)}
+        header |= {"index": physical_expression(targets).split(",")}
+        header |= search_routing(targets, None if routing is None else text_of(routing))
     elif "index" not in header:
         header["index"] = nothing(request).split(",")
     return [orjson.dumps(header), searched]

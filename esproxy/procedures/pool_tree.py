@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -23,10 +24,11 @@ from esproxy.request import Plan
 from esproxy.tenancy.expressions import Options, resolve
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, question, scope_globals, without_empty
-from esproxy.tenancy.pool_names import clauses, read_by_script, rewrite_clause, text_of
+from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
+from esproxy.tenancy.pool_names import clauses, exclude_liked, index_among_fields, read_by_script, rewrite_clause, text_of
 from esproxy.tenancy.pool_rewrite import Place, PoolResolver, lookups, places, rewrite_places
-from esproxy.tenancy.pool_undo import ask_for_metadata
+from esproxy.tenancy.pool_routing import rewrite_routing
+from esproxy.tenancy.pool_undo import ask_for_metadata, unscored
 from esproxy.tenancy.target import Target, filter_of, physical_expression
 from esproxy.tenancy.text_queries import rewrite_texts, wanted
 
@@ -38,11 +40,16 @@ DEEPEST = 20  # wrappers in one another
 
 def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
     """Is there anything for this pass?"""
-    if resolver.named or resolver.read_meta or resolver.fields.none or marks & Mark.SUGGEST or wanted(body, resolver):
+    if resolver.named or resolver.read_meta or resolver.fields.none or resolver.fields.routed or wanted(body, resolver):
         return True
-    if not marks & Mark.AGGS or resolver.alone:
-        return False
-    return bool(marks & Mark.GLOBAL) or (not resolver.own_terms and (b"min_doc_count" in body or b"\\" in body))
+    if marks & Mark.SUGGEST:
+        return True
+    escaped = b"\\u" in body  # a key may be spelled otherwise
+    if escaped or (b"inner_hits" in body and b"collapse" in body):
+        return True
+    if resolver.alone:
+        return b"significant_" in body
+    return bool(marks & Mark.GLOBAL) or (bool(marks & Mark.AGGS) and not resolver.own_terms and b"min_doc_count" in body)
 
 
 def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, resolver: PoolResolver, marks: int) -> Steps[bytes]:
@@ -52,12 +59,18 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
         rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)
     if marks & Mark.SUGGEST and tree.keys().isdisjoint(SEARCHING) and tree["query"] == no_query(targets):
         del tree["query"]  # the client gave none, and a node that only suggests runs none
+    if resolver.fields.routed and rewrite_routing(tree, targets) != resolver.fields.routed:
+        raise Refusal("the field [_routing] cannot be used in this way for an index in a pool")
     if resolver.named:
         yield from _names(request, targets, state, tree)
     if resolver.read_meta:
+        index_among_fields(tree, targets, lambda expression: reached(request, targets, expression))
         read_by_script(tree, targets, request.product)
         undo.meta = _buckets_of_index(tree)
-    if not resolver.alone:
+    if resolver.alone:
+        if not any(target.filters for target in targets):
+            own_background(tree, no_query(targets))
+    else:
         found = [] if resolver.own_terms else list(empty_buckets(tree))
         if found:
             asked = orjson.dumps(question(found, tree, filter_of(targets)))
@@ -70,6 +83,7 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
                 without_empty(found)
         if marks & Mark.GLOBAL:
             undo.globals = scope_globals(tree, filter_of(targets))
+    undo.unscored = unscored(tree, no_query(targets))
     if resolver.fields.none:
         ask_for_metadata(tree, undo)
     return exact.dumps(tree)
@@ -110,9 +124,34 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
     for name in lookups(found):
         if name not in elsewhere:
             elsewhere[name] = yield from request.lookup(name)
-    rewrite_places(found, targets, elsewhere)
+    within = _in_lookups(found, elsewhere)
+
+    def over(holder: dict[str, Any]) -> list[Target]:
+        return within.get(id(holder), targets)
+
+    rewrite_places(found, over, elsewhere)
     for clause in compared:
-        rewrite_clause(clause, targets, lambda expression: reached(request, targets, expression))
+        there = over(clause.holder)
+        rewrite_clause(clause, there, lambda expression, there=there: reached(request, there, expression))
+    exclude_liked(tree, targets)
+
+
+def _in_lookups(found: list[Place], elsewhere: dict[str, Target | str]) -> dict[int, list[Target]]:
+    """The objects in queries of lookups (by their ids), which are over the index that is looked into."""
+    within: dict[int, list[Target]] = {}
+    for place in found:
+        query = place.holder.get("query") if place.lookup is not None else None
+        target = elsewhere.get(str(place.holder.get(place.lookup.index))) if place.lookup is not None else None
+        if isinstance(query, dict) and isinstance(target, Target):
+            within |= {key: [target] for key in _objects(query)}
+    return within
+
+
+def _objects(tree: Any) -> Iterator[int]:
+    if isinstance(tree, dict):
+        yield id(tree)
+    for item in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _objects(item)
 
 
 def reached(request: Pooled, targets: list[Target], expression: str) -> list[Target]:
@@ -169,10 +208,11 @@ def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -
         id = text_of(holder[lookup.id])
         path = targets[0].naming.logical(text_of(holder.get("path", "")))
         where = [target.physical, "_doc", target.id_front + id]
-        answer = yield request.send("GET", where, {"routing": target.scope})
+        given = holder.get("routing")
+        answer = yield request.send("GET", where, target.routing(id, None if given is None else text_of(given)))
         if answer.status not in (200, 404):
             raise Failed("the document with the ids could not be read")
-        source = orjson.loads(target.naming.source(orjson.dumps(orjson.loads(answer.body).get("_source") or {})))
+        source = orjson.loads(target.source(orjson.dumps(orjson.loads(answer.body).get("_source") or {})))
         values = [text_of(value) for value in _values_at(source, path)]
         place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
 

@@ -373,8 +373,16 @@ def _behind(alias: str, directory: Directory, write: bool) -> str:
     return next(iter(targets))
 
 
+def no_alias(name: str) -> Refusal:
+    """What a node says where ``require_alias`` was asked for."""
+    reason = f"no such index [{name}] and [require_alias] request flag is [true] and [{name}] is not an alias"
+    return Refusal(reason, status=404, type="index_not_found_exception", index=name, index_uuid="_na_")
+
+
 def missing(name: str, product: bool) -> Refusal:
     """What a node says where exactly one index is named."""
+    if product and (name == "_all" or name.startswith("-")):
+        return Refusal("unable to return a single index as the index and options provided got resolved to multiple indices")
     return no_such_index(name, single=not product)
 
 

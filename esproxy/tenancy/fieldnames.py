@@ -3,8 +3,9 @@
 What a path or pattern becomes is the layout's (``esproxy.tenancy.naming``). It must be the same for all targets of a request,
 else the request is ``Divided``: it can only be made for one target at a time.
 
-Of the meta fields ``_routing``, the discriminator, is never let through. ``_id`` is read without its scope where a search sorts
-by it or makes buckets of it (``esproxy.tenancy.pool_names``).
+Of the meta fields ``_routing``, the discriminator, is let through only to be dealt with in the tree
+(``esproxy.tenancy.pool_routing``). ``_id`` is read without its scope where a search sorts by it or makes buckets of it
+(``esproxy.tenancy.pool_names``).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class FieldNames:
         self.any = any(target.naming.any for target in targets)
         self.asked: set[str] = set()
         self.none = False  # hits are wanted without metadata
+        self.routed: int | None = None  # how often ``_routing`` was asked for, where somebody looks into it; else it is refused
         self.underscored = False  # a name was seen that would hide a meta field if the request itself defined it
 
     def physical(self, name: str) -> str:
@@ -42,10 +44,15 @@ class FieldNames:
                 self.none = True
                 return name
             if bare in CLOSED:
+                if self.routed is not None:
+                    self.routed += 1
+                    return name
                 raise Refusal(f"the field [{bare}] cannot be used in this way for an index in a pool")
             self.underscored = self.underscored or bare not in ("_source", "_index", "_score", "_doc")
             if bare in META:
                 return name
+        elif "#" in name and any(name.partition("#")[0] in target.joins for target in self.targets):
+            raise Refusal(f"the field [{name}], which holds ids of parents, is not available for an index in a pool")
         elif "*" not in name:
             self.asked.add(name.partition("^")[0])
         if not self.any:

@@ -180,6 +180,9 @@ class Shared:
     def text(self, text: str) -> str:
         for path, name in self.renamed.items():
             text = text.replace(f"[{name}]", f"[{path}]")
+            own, logical = name.rpartition(".")[2], path.rpartition(".")[2]
+            if own != logical:
+                text = text.replace(f'"{own}"', f'"{logical}"')  # a document that is quoted
         return text
 
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:

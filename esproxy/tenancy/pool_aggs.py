@@ -68,6 +68,31 @@ def unscope_globals(answer: Any, names: list[str]) -> None:
                 value |= value.pop(own)
 
 
+# --- backgrounds ----------------------------------------------------------------------------------------
+
+
+def own_background(tree: Any, every: dict[str, Any]) -> None:
+    """Where nobody else has documents, the background of significant terms is what the client says, or the whole index, documents
+    within documents too: those have no metadata, so a filter for the scope leaves them out. ``every``: the query of the scope."""
+    if isinstance(tree, list):
+        for item in tree:
+            own_background(item, every)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key in ("significant_terms", "significant_text") and isinstance(value, dict):
+                given = value.get("background_filter")
+                if given == every:
+                    del value["background_filter"]
+                elif isinstance(given, dict) and _is_wrapped(given, every):
+                    value["background_filter"] = given["bool"]["must"][0]
+            own_background(value, every)
+
+
+def _is_wrapped(query: dict[str, Any], every: dict[str, Any]) -> bool:
+    inside = query.get("bool")
+    return isinstance(inside, dict) and inside.get("filter") == [every["constant_score"]["filter"]]
+
+
 # --- empty buckets --------------------------------------------------------------------------------------
 
 

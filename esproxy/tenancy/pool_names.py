@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal
 from esproxy.tenancy.fieldnames import Divided
+from esproxy.tenancy.pool_rewrite import lookup_keys
 from esproxy.tenancy.target import Target, filter_of
 
 INDEX, ID = "_index", "_id"
 VALUES = ("value", "query", "wildcard", "terms")  # of a clause that is an object: what it compares with
 INDEX_SOURCE = "params.names[doc['_index'].value]"
 ID_SOURCE = "def v=doc['_id'].value;return v.substring(v.indexOf(':')+1)"
+OPERATORS = frozenset('+|-"*()~\\ ')
 READS_ONE = ("terms", "rare_terms")
 
 Matching = Callable[[str], list[Target]]
@@ -49,7 +51,7 @@ def clauses(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Cla
         for key, value in list(tree.items()):
             below = keys.get(key, other)
             known = states[below].get("keys", {})
-            for field in (INDEX, ID):
+            for field in (INDEX, ID) if lookup_keys(states, known) is None else ():
                 kind = states[known[field]].get("kind") if field in known else None
                 if kind is not None and Kind[kind] in (Kind.EXPR, Kind.INDEX, Kind.ID) and _compared(value, field):
                     yield Clause(tree, key, field)
@@ -72,12 +74,16 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         given = next(options[key] for key in VALUES if key in options)
         told |= {key: options[key] for key in ("boost", "_name") if key in options}
     values = [text_of(value) for value in (given if isinstance(given, list) else [given])]
+    if isinstance(options, dict) and options.get("case_insensitive") is True:
+        values = [value.lower() for value in values]  # as all names of indices are
     if field == INDEX and "" in values:
         return  # no expression: the node says so
+    if (isinstance(options, dict) and "fuzziness" in options) or (field, name) == (ID, "match_bool_prefix"):
+        return  # neither field can be compared so: the node says so, or that nothing matches
     if field == ID:
         replaced = {"terms": {ID: [target.id_front + value for value in values for target in targets], **told}}
     else:
-        asked = [value + "*" for value in values] if name == "prefix" else values
+        asked = [value + "*" for value in values] if name in ("prefix", "match_bool_prefix") else values
         reached = {target.scope for value in asked for target in matching(value)}
         replaced = index_query([target for target in targets if target.scope in reached], targets, told)
     del holder[name]
@@ -91,6 +97,53 @@ def index_query(matched: list[Target], targets: list[Target], told: dict[str, An
     if len({target.physical for target in targets}) == len(targets):
         return {"terms": {INDEX: [target.physical for target in matched], **told}}
     return {"constant_score": {"filter": filter_of(matched), **told}}
+
+
+def index_among_fields(tree: Any, targets: list[Target], matching: Matching) -> None:
+    """Queries for a text in several fields, of which ``_index`` is one, in place. Raises Refusal."""
+    if isinstance(tree, list):
+        for item in tree:
+            index_among_fields(item, targets, matching)
+    elif isinstance(tree, dict):
+        for name in ("multi_match", "simple_query_string"):
+            options = tree.get(name)
+            fields = options.get("fields") if isinstance(options, dict) else None
+            rest = [field for field in fields if str(field).partition("^")[0] != INDEX] if isinstance(fields, list) else fields
+            if rest != fields:
+                text = text_of(options.get("query"))
+                if name == "simple_query_string" and not set(text).isdisjoint(OPERATORS):
+                    raise Refusal("a query string with operators on the field [_index] is not available for indices in a pool")
+                own = index_query(matching(text), targets, {})
+                del tree[name]
+                tree |= {"dis_max": {"queries": [{name: {**options, "fields": rest}}, own]}} if rest else own
+                return
+        for value in tree.values():
+            index_among_fields(value, targets, matching)
+
+
+def exclude_liked(tree: Any, targets: list[Target]) -> None:
+    """A node leaves out whatever has the id of a document to be like, in any index that is searched. In place, once ids are
+    scoped."""
+    if isinstance(tree, list):
+        for item in tree:
+            exclude_liked(item, targets)
+    elif isinstance(tree, dict):
+        options = tree.get("more_like_this")
+        if len(tree) == 1 and isinstance(options, dict):
+            like = options.get("like")
+            liked = [one for one in (like if isinstance(like, list) else [like]) if isinstance(one, dict) and one.get(ID)]
+            ids = [
+                target.id_front + text_of(one[ID]).partition(":")[2]
+                for one in liked
+                for target in targets
+                if one.get(INDEX, target.physical) != target.physical  # which the node leaves out by itself
+            ]
+            if ids and str(options.get("include", "false")).lower() != "true":
+                del tree["more_like_this"]
+                tree["bool"] = {"must": [{"more_like_this": options}], "must_not": [{"terms": {ID: ids}}]}
+            return
+        for value in tree.values():
+            exclude_liked(value, targets)
 
 
 def text_of(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Parameters of a request to a pool.
 
 What says which indices are meant has been used by then and does not go upstream: the indices are concrete. A query in a
-parameter (``q``) goes into the body, where the filter is put around it. ``routing`` is the proxy's own.
+parameter (``q``) goes into the body, where the filter is put around it. ``routing`` of a search goes on where there are shards
+to choose from; an operation on one document makes it itself.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.request import Plan
 from esproxy.tenancy.fieldnames import NONE
-from esproxy.tenancy.pool_rewrite import PoolResolver, own_routing
-from esproxy.tenancy.target import Target
+from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.tenancy.target import Target, absent, search_routing
 
 RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))
 QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
-MODES = ("missing", "popular", "always")  # of suggestions
+BODY_ALONE = ("count", "indices.validate_query", "explain")  # which read no query from parameters beside a body
 DEFAULT_FIELD = {"df": "default_field"}
 
 
 def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | None) -> dict[str, str]:
-    """What goes upstream, ``routing`` included. Raises Refusal."""
+    """What goes upstream; ``targets``: of a search, for its ``routing``. Raises Refusal."""
     known = plan.endpoint.query
     unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
     if unknown:
@@ -43,13 +44,11 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
         elif name in RESOLVED or name in _in_path(plan) or kind is Kind.LUCENE or ("q" in known and name in QUERY_STRING):
             continue
         elif kind is Kind.ROUTING:
-            raise own_routing()
+            continue
         elif kind in (Kind.FIELD, Kind.SOURCE):
-            out[name] = _fields(value, resolver)
+            out[name] = _fields(value, resolver, stored=name == "stored_fields")
         elif kind in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
-            if value != "_none":
-                raise Refusal("pipelines are not available for indices in a pool")
-            out[name] = value
+            out[name] = value if value == "_none" else absent(plan.owner().id, value)
         elif kind is Kind.REFUSE:
             raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
         elif kind is Kind.CURSOR:
@@ -60,9 +59,7 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             )
         else:
             out[name] = value
-    if "routing" in known and targets:
-        out["routing"] = ",".join(target.scope for target in targets)
-    return out
+    return out | search_routing(targets, plan.query.get("routing"))
 
 
 def _in_path(plan: Plan) -> tuple[str, ...]:
@@ -85,6 +82,10 @@ def query_of_parameters(query: dict[str, str]) -> dict[str, Any] | None:
 def body_with_query(plan: Plan, body: bytes) -> bytes:
     """The body with the query of the parameters in it, which goes before the body's own."""
     query, in_body = query_of_parameters(plan.query), moved(plan)
+    if body and plan.route.row.name in BODY_ALONE:
+        unread = [name for name in ("q", *QUERY_STRING) if name in plan.query]
+        if unread:
+            raise unknown_parameters(plan.raw_path, unread, {})
     if query is None and not in_body:
         return body
     tree = exact.loads(body) if body else {}
@@ -96,9 +97,7 @@ def body_with_query(plan: Plan, body: bytes) -> bytes:
         given = tree.get("sort", [])
         tree["sort"] = [*(given if isinstance(given, list) else [given]), *map(_sort, plan.query["sort"].split(","))]
     if "suggest_field" in in_body:
-        field = plan.query["suggest_field"]
-        term = {"field": field, "size": int(plan.query.get("suggest_size", 5)), "suggest_mode": plan.query["suggest_mode"]}
-        tree["suggest"] = {field: {"text": plan.query.get("suggest_text", plan.query.get("q")), "term": term}}
+        tree["suggest"] = _suggestion(plan.query)
     if "stored_fields" in in_body:
         tree["stored_fields"] = plan.query["stored_fields"]
     return exact.dumps(tree)
@@ -112,7 +111,7 @@ def moved(plan: Plan) -> set[str]:
     query = plan.query
     if any(name in ("_index", "_id") for name in (part.partition(":")[0] for part in query.get("sort", "").split(","))):
         found.add("sort")
-    if "suggest_field" in query and query.get("suggest_size", "5").isdecimal() and query.get("suggest_mode") in MODES:
+    if "suggest_field" in query:
         found |= {name for name in query if name.startswith("suggest_")}
     sources = ("_source_includes", "_source_excludes")
     if query.get("stored_fields") == NONE and query.get("_source", "false") == "false" and not query.keys() & set(sources):
@@ -120,16 +119,25 @@ def moved(plan: Plan) -> set[str]:
     return found
 
 
+def _suggestion(query: dict[str, str]) -> dict[str, Any]:
+    """Suggestions asked for by parameters."""
+    field = query["suggest_field"]
+    size = query.get("suggest_size", "5")
+    term = {"field": field, "size": int(size) if size.isdigit() else size, "suggest_mode": query.get("suggest_mode", "missing")}
+    return {field: {"text": query.get("suggest_text", query.get("q", "")), "term": term}}
+
+
 def _sort(text: str) -> Any:
     field, colon, order = text.partition(":")
     return {field: {"order": order}} if colon else field
 
 
-def _fields(value: str, resolver: PoolResolver | None) -> str:
+def _fields(value: str, resolver: PoolResolver | None, *, stored: bool) -> str:
+    """``stored``: a routing value may be among them, which stands beside the id in the answer anyway."""
     if resolver is None or value in ("true", "false"):
         return value
     out = []
     for name in value.split(","):
         bare, colon, order = name.partition(":")
-        out.append(resolver.field(bare) + colon + order)
+        out.append((bare if stored and bare == "_routing" else resolver.field(bare)) + colon + order)
     return ",".join(out)

@@ -16,13 +16,14 @@ from typing import Any
 
 import orjson
 
-from esproxy import core
+from esproxy import core, exact
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Large, Reply
+from esproxy.languages import painless
 from esproxy.request import Plan
-from esproxy.tenancy.target import ID_END, Target, answer_bindings
+from esproxy.tenancy.target import ABSENT, ID_END, Target, answer_bindings
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 MARK = re.compile(rb'"\x00(\d+)"')
@@ -49,13 +50,16 @@ class PoolAnswer:
         self.unnamed: list[Target | None] = []  # whose name goes to each mark: an id's that follows, else that of the one before
         self.waiting = False  # the last mark waits for its id
         self.settled = 0  # marks that have been named and left
+        self.compacted = False  # a document has lost its indentation
         self.kept = b""  # of the answer, from the mark that waits
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
-            return raw if self.last is None else self.last.naming.source(raw)
+            own = raw if self.last is None else self.last.source(raw)
+            self.compacted = self.compacted or (b"\n" in raw and b"\n" not in own)
+            return own
         value = orjson.loads(raw)
         if not isinstance(value, str):
             if kind in NAMES and value is not None:
@@ -67,6 +71,8 @@ class PoolAnswer:
             return orjson.dumps(name) if len(self.here) < 2 else self._mark()
         if kind is Kind.ID:
             return orjson.dumps(self.id(value))
+        if kind is Kind.ROUTING:
+            return self.routing(value)
         if kind is Kind.TEXT:
             return orjson.dumps(self.text(value))
         if kind is Kind.CURSOR and self.seal is not None:
@@ -104,6 +110,13 @@ class PoolAnswer:
         if self.waiting:
             self.unnamed[-1], self.waiting = target, False
         return id
+
+    def routing(self, physical: str) -> bytes:
+        """The client's own; nothing, and the member is left out, where it gave none."""
+        if not self.verified or self.last is None:
+            raise Violation("a routing without an id")
+        given = self.last.given_routing(physical)
+        return b"" if given is None else orjson.dumps(given)
 
     def found(self, target: Target) -> None:
         """The answer is a document of this target, found by its scoped id."""
@@ -149,7 +162,8 @@ class PoolAnswer:
             text = target.naming.text(text)
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
-        return text
+        text = painless.restored_in_pool(text) if "esproxy" in text else text
+        return text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
 
 
 class PoolWalk:
@@ -176,7 +190,8 @@ def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     """The client's body. Raises Violation."""
     reader.error = is_error(answer.status, answer.body)
     state = plan.cluster.engine.tables.roots["error"] if reader.error else plan.answer_state()
-    return PoolWalk(plan, state, reader).feed(answer.body, True)
+    body = PoolWalk(plan, state, reader).feed(answer.body, True)
+    return encode(plan, exact.loads(body)) if plan.pretty and reader.compacted else body
 
 
 def onward(plan: Plan, answer: Answer, reader: PoolAnswer, headers: Headers) -> Large:

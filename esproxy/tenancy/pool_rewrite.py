@@ -8,7 +8,8 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -18,12 +19,15 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
 from esproxy.request import Plan
+from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.fieldnames import Divided, FieldNames
-from esproxy.tenancy.target import Target, filter_of
+from esproxy.tenancy.layouts import NAMESPACES
+from esproxy.tenancy.target import Target, absent, filter_of
 
 NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
 SCOPED = (b"_id", b"_index", b"_routing")
 LISTS = ("values", "ids")  # that may hold a single id
+WITHOUT_ID = ("query", "doc")  # instead of a document's id: the query that finds it, or the document itself
 NONE = "esproxy~none"  # an index that there is not
 
 
@@ -95,8 +99,10 @@ class PoolResolver:
             sent = self._script(value)
         elif kind is Kind.CURSOR:
             sent = self.cursor(value)
+        elif kind in NAMESPACES:
+            sent = value if value == "_none" else absent(self.plan.owner().id, value)
         else:
-            raise Refusal(f"[{value}]: pipelines, stored scripts, templates and tasks are not available for indices in a pool")
+            raise Refusal(f"[{value}]: tasks are not available for indices in a pool")
         return raw if sent is value else orjson.dumps(sent)
 
     def cursor(self, token: str) -> str:
@@ -120,7 +126,7 @@ class PoolResolver:
 
     def field(self, name: str) -> str:
         """The physical name of a field, a pattern of fields, or a meta field that says nothing of the pool."""
-        if name in ("_index", "_id"):
+        if name.partition("^")[0] in ("_index", "_id"):
             self.read_meta = True
         return self.fields.physical(name)
 
@@ -133,10 +139,31 @@ class PoolResolver:
 
     def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
         if name == "_id" and form is lucene.Form.TERM:
-            return only(self.targets).id_front.replace(":", "\\:") + text
-        if name == "_index" and form is lucene.Form.TERM:
-            return physical_name(text, self.targets)
+            return only(self.targets).id_front + text
+        if name == "_index" and form is not lucene.Form.REGEX and not (form is lucene.Form.WILDCARD and set(text) & set("?\\")):
+            return self._lucene_index(text, form)
         raise Refusal(f"the field [{name}] cannot be used in a query string in this way for indices in a pool")
+
+    def _lucene_index(self, text: str, form: lucene.Form) -> str:
+        """What matches the physical indices of a name or pattern, among those that are searched. Raises Divided where no one text
+        does."""
+        pattern = text + "*" if form is lucene.Form.PREFIX else text
+        found = {target.physical for target in self.targets if matching(pattern, [target.name])}
+        others = {target.physical for target in self.targets if not matching(pattern, [target.name])}
+        if not found:
+            return NONE
+        first, last = min(found), max(found)
+        common = first[: next((at for at, (one, two) in enumerate(zip(first, last, strict=False)) if one != two), len(first))]
+        if form is lucene.Form.TERM and "*" not in text:
+            divided = len(found) > 1 or found & others
+        else:
+            divided = any(other.startswith(common[:-1]) for other in others)
+        if divided:
+            raise Divided("these indices cannot be told apart in a query string: search them one by one")
+        if form is lucene.Form.WILDCARD:
+            front, end = (re.sub(r"([^A-Za-z0-9])", r"\\\1", part) for part in (common[:-1], common[-1:]))
+            return f"{front}*{end}*"  # a wildcard within, as what it stands for
+        return common + "*" if form is lucene.Form.TERM and "*" in text else common
 
     def _kql(self, text: str) -> str:
         if self.fields.any or any(name.decode() in text for name in SCOPED):
@@ -144,9 +171,7 @@ class PoolResolver:
         return text
 
     def _script(self, source: str) -> str:
-        if "_routing" in source or "_index" in source:
-            raise Refusal("a script cannot read [_index] or [_routing] of a document in a pool")
-        if not self.fields.any and "_id" not in source:
+        if not self.fields.any and not any(name.decode() in source for name in SCOPED):
             return source
         context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
         try:
@@ -154,8 +179,7 @@ class PoolResolver:
             computed = {ref.kind for ref in painless.scan(source, context).computed} if self.fields.any else set()
             if computed - ({painless.Ref.SOURCE} if root else set()):
                 raise Refusal("a script that computes names of fields is not available for an index with renamed fields")
-            length = len(only(self.targets).id_front) if "_id" in source else None
-            return painless.rewrite(source, self.fields.physical, None, length, root, context)
+            return painless.rewrite(source, self.fields.physical, None, self._in_pool(source, context), root, context)
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 
@@ -166,6 +190,19 @@ class PoolResolver:
         if len(roots) > 1:
             raise Divided("a script reads documents of these indices in different ways: search them one by one")
         return roots.pop() if roots else None
+
+    def _in_pool(self, source: str, context: painless.Context) -> painless.InPool | None:
+        """How a script reads metadata. Raises Divided where that is not the same for all documents."""
+        if not any(name.decode() in source for name in SCOPED):
+            return None
+        read = {ref.kind for ref in painless.scan(source, context).references if ref.value and not ref.write}
+        names = {target.physical: target.name for target in self.targets}
+        if painless.Ref.INDEX in read and len(names) != len(self.targets):
+            raise Divided("a script cannot tell these indices apart by [_index]: search them one by one")
+        numbered = {target.shards.count > 1 for target in self.targets}
+        if painless.Ref.ROUTING in read and len(numbered) > 1:
+            raise Divided("a script cannot read [_routing] of these indices in one request: ask for them one by one")
+        return painless.InPool(names or {"": ""}, numbered == {True})
 
 
 def walk(
@@ -228,7 +265,7 @@ def places(
     row = states[state]
     keys: dict[str, int] = row.get("keys", {})
     key_kind, other = row.get("other", ("COPY", 1))
-    lookup = _lookup(states, keys)
+    lookup = lookup_keys(states, keys)
     for key in list(tree):
         value = tree[key]
         below = keys.get(key, other)
@@ -240,7 +277,7 @@ def places(
         yield from places(states, below, value, (tree, key))
 
 
-def _lookup(states: list[dict[str, Any]], keys: dict[str, int]) -> Lookup | None:
+def lookup_keys(states: list[dict[str, Any]], keys: dict[str, int]) -> Lookup | None:
     """Does an object of these keys name a document?"""
     by_kind = {states[below].get("kind"): key for key, below in keys.items()}
     if "INDEX" not in by_kind or "ID" not in by_kind:
@@ -253,20 +290,23 @@ def lookups(found: list[Place]) -> list[str]:
     return [str(p.holder[p.lookup.index]) for p in found if p.lookup is not None and p.holder.get(p.lookup.index) is not None]
 
 
-def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
-    """Make names and ids of a search body physical, in place. ``elsewhere``: targets of lookups, or the name to send for one
-    that is not there. Raises Refusal."""
+def rewrite_places(
+    found: list[Place], over: Callable[[dict[str, Any]], list[Target]], elsewhere: dict[str, Target | str]
+) -> None:
+    """Make names and ids of a search body physical, in place. ``over``: the targets that an object of it is about; ``elsewhere``:
+    those of lookups, or the name to send for one that is not there. Raises Refusal."""
     done: set[int] = set()
     for holder, key, kind, is_key, lookup, above in found:
         if id(holder) in done or (not is_key and holder[key] is None):
             continue
-        if lookup is not None and (holder.get(lookup.id) is not None or isinstance(holder.get("query"), dict)):
+        targets = over(holder)
+        if lookup is not None and (holder.get(lookup.id) is not None or any(isinstance(holder.get(k), dict) for k in WITHOUT_ID)):
             if above is not None and above[1] == "indexed_shape":
                 holder.setdefault("path", targets[0].naming.field("shape"))  # where nodes look by default
             _rewrite_lookup(holder, lookup, targets, elsewhere)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
-            raise own_routing()
+            raise Refusal("a routing value without a document is not available for indices in pools")
         elif is_key:
             holder[physical_name(key, targets)] = holder.pop(key)
         elif kind is Kind.ID:
@@ -277,9 +317,10 @@ def rewrite_places(found: list[Place], targets: list[Target], elsewhere: dict[st
 
 
 def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
-    if any(holder.get(name) is not None for name in ("routing", "_routing")):
-        raise own_routing()
+    given = [text_of(holder.pop(name)) for name in ("routing", "_routing") if holder.get(name) is not None]
     named = holder.get(keys.index)
+    if named is None and "path" in holder:
+        return  # terms are never looked up in the index that is searched: the node says so
     target = only(targets) if named is None else elsewhere[str(named)]
     if isinstance(target, str):
         holder[keys.index] = target
@@ -289,11 +330,14 @@ def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target],
         holder["path"] = target.naming.field(targets[0].naming.logical(holder["path"]))
     if isinstance(holder.get("query"), dict):
         refilter(holder["query"], target)
-    if holder.get(keys.id) is None:
-        return
-    holder[keys.id] = target.id_front + text_of(holder[keys.id])
-    if keys.routing is not None:
-        holder[keys.routing] = target.scope
+    id = ""
+    if holder.get(keys.id) is not None:
+        id = text_of(holder[keys.id])
+        holder[keys.id] = target.id_front + id
+    if keys.routing is not None and (id or "doc" in holder):
+        routing = target.routing(id, given[0] if given else None).get("routing")
+        if routing is not None:
+            holder[keys.routing] = routing
 
 
 def refilter(query: dict[str, Any], target: Target) -> None:
@@ -334,11 +378,12 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+def own_routing() -> Refusal:
+    return Refusal("a routing value of an alias is not available yet for an index in a pool")
+
+
 def only(targets: list[Target]) -> Target:
     if len(targets) != 1:
         raise Divided("this use of an id is available for one index in a pool at a time")
     return targets[0]
 
-
-def own_routing() -> Refusal:
-    return Refusal("a routing value is not available yet for an index in a pool")

@@ -8,6 +8,7 @@ from typing import Any
 
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.pool_aggs import unscope_globals
+from esproxy.tenancy.pool_explain import explain_without_filter
 
 NONE = ("_none_", ["_none_"])
 
@@ -20,9 +21,11 @@ class Undo:
     bare: bool = False  # the client wants hits without metadata, which the proxy asked for to verify them
     below: set[str] = field(default_factory=set)  # names of inner hits and top hits that are bare
     meta: MetaFields | None = None  # buckets of ``_index``
+    unscored: list[str] = field(default_factory=list)  # names of inner hits of a collapse that no query has scored
+    explained: bool = False  # explanations speak of the filter, too
 
     def __bool__(self) -> bool:
-        return bool(self.globals or self.bare or self.below or self.meta)
+        return bool(self.globals or self.bare or self.below or self.meta or self.unscored or self.explained)
 
     def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
         """The answer of this search, with names and ids already restored but those of ``meta``."""
@@ -30,6 +33,10 @@ class Undo:
             unscope_globals(tree.get("aggregations"), self.globals)
             if self.meta is not None:
                 self.meta.restore(tree, name)
+            if self.explained:
+                explain_without_filter(tree)
+            if self.unscored:
+                _without_scores(tree, self.unscored)
             if self.bare:
                 _strip(tree.get("hits"))
             if self.below:
@@ -58,6 +65,27 @@ def _disabled_below(tree: Any, undo: Undo, name: str = "") -> None:
                         hits["stored_fields"] = []
                         undo.below.add(hits.get("name") or tree.get("path") or tree.get("type") or tree.get("field") or name)
             _disabled_below(value, undo, key)
+
+
+def unscored(tree: dict[str, Any], every: dict[str, Any]) -> list[str]:
+    """Names of inner hits that are scored by the query for the scope, where a node has none to score them by."""
+    collapse = tree.get("collapse")
+    if tree.get("query") != every or not isinstance(collapse, dict):
+        return []
+    given = collapse.get("inner_hits")
+    inner = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, dict)]
+    return [str(one.get("name") or collapse.get("field")) for one in inner]
+
+
+def _without_scores(tree: dict[str, Any], names: list[str]) -> None:
+    hits = tree.get("hits")
+    for hit in hits.get("hits") or [] if isinstance(hits, dict) else []:
+        for name in names:
+            found = (hit.get("inner_hits") or {}).get(name)
+            if found is not None:
+                for holder, key in [(found["hits"], "max_score"), *((one, "_score") for one in found["hits"]["hits"])]:
+                    if holder.get(key) is not None:
+                        holder[key] = 0.0
 
 
 def _strip(hits: Any) -> None:

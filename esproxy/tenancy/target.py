@@ -1,8 +1,9 @@
 """One logical index in a pool, as requests use it, and what the core does at each kind for requests over some of them.
 
-The **scope** ``<tenant>.<number>`` is the ``_routing`` of every document of a logical index and, with a colon, the front of its
-``_id``. Both are metadata that no document, update or script can change, so isolation rests on them alone: a term on ``_routing``
-filters every query root, and every id that comes back is checked for its scope before the scope is taken off.
+The **scope** ``<tenant>.<number>`` stands, with a colon, in front of the ``_id`` and ``_routing`` of every document of a logical
+index (esproxy.catalogue.scopes). Both are metadata that no document, update or script can change, so isolation rests on them
+alone: a query for the scope in ``_routing`` filters every query root, and every id and routing value that comes back is checked
+for its scope before the scope is taken off.
 
 What its fields are called and how its documents are stored is the layout's: ``Target.naming``. Two targets of a request may lie
 in one physical index (``per-tenant``), so a target is known by its scope, not by its physical index.
@@ -18,13 +19,17 @@ import orjson
 
 from esproxy import core
 from esproxy.api.kinds import Kind, Op
-from esproxy.catalogue import names
+from esproxy.catalogue import names, scopes
 from esproxy.catalogue.documents import Entry, Index
 from esproxy.core import Action
+from esproxy.errors import Violation
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
 from esproxy.tenancy.naming import Naming, naming_of
+from esproxy.tenancy.pool_joins import join_paths, scoped, unscoped
 
-ID_END = ":"
+ID_END = scopes.END
+ABSENT = "~absent~"
+NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's error on every node
 FIELDS = (Kind.FIELD, Kind.SOURCE)
 LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
 REQUEST_STOPS = (*NAMES, *NAMESPACES, *FIELDS, *LANGUAGES, Kind.ID, Kind.ROUTING, Kind.DOC, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
@@ -48,6 +53,43 @@ class Target:
         self.scope = names.scope(tenant, entry.n)
         self.id_front = self.scope + ID_END
 
+    @cached_property
+    def shards(self) -> scopes.Shards:
+        return scopes.Shards.of(self.index.settings)
+
+    @cached_property
+    def requires_routing(self) -> bool:
+        required = (self.index.mapping.get("_routing") or {}).get("required")
+        return str(required).lower() == "true"
+
+    def routing(self, id: str, given: str | None) -> dict[str, str]:
+        """The physical ``routing`` of a document, as a parameter. ``given``: its client's. None is sent where the client had to
+        give one: the pool requires one too, so the node says what it says."""
+        if self.requires_routing and not given:
+            return {}
+        return {"routing": scopes.routing(self.scope, self.shards, id, given)}
+
+    def given_routing(self, stored: str) -> str | None:
+        """The client's routing of a document, None where it gave none. Raises Violation for another scope's."""
+        try:
+            return scopes.given(stored, self.scope, self.shards)
+        except ValueError:
+            raise Violation("a routing") from None
+
+    @cached_property
+    def joins(self) -> list[str]:
+        """The fields of type join."""
+        return list(join_paths(self.index.mapping.get("properties")))
+
+    def stored(self, raw: bytes, *, routed: bool) -> bytes:
+        """A document as it is stored. Raises Refusal."""
+        return self.naming.document(scoped(raw, self.joins, self.id_front, routed=routed) if self.joins else raw)
+
+    def source(self, raw: bytes) -> bytes:
+        """A stored document, or the part of it that a node gives, as the client wrote it."""
+        own = self.naming.source(raw)
+        return unscoped(own, self.joins, self.id_front) if self.joins else own
+
     @property
     def physical(self) -> str:
         return self.entry.physical
@@ -62,30 +104,34 @@ class Target:
         return request_bindings([self], filtered=False)
 
 
+def absent(tenant: str, name: str) -> str:
+    """What is sent for a pipeline, stored script or template, of which pools have none: the node says that it is not there."""
+    return tenant + ABSENT + name
+
+
 def physical_expression(targets: Sequence[Target]) -> str:
     """The physical indices of these targets, each once; empty without targets."""
     return ",".join(dict.fromkeys(target.physical for target in targets))
 
 
-def scopes(targets: Sequence[Target]) -> str:
-    """The routing of a request over these targets."""
-    return ",".join(target.scope for target in targets)
+def search_routing(targets: Sequence[Target], given: str | None) -> dict[str, str]:
+    """The ``routing`` of a request over these targets, as a parameter: none where it changes nothing. The client's own, because a
+    document is on the shard that its client's routing picks."""
+    return {"routing": given} if given and any(target.shards.count > 1 for target in targets) else {}
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:
     """The query that only documents of these targets match."""
-    if not any(target.filters for target in targets):
-        scopes = [target.scope for target in targets]
-        return {"term": {"_routing": scopes[0]}} if len(scopes) == 1 else {"terms": {"_routing": scopes}}
-    return {"bool": {"should": [_one_filter(target) for target in targets], "minimum_should_match": 1}}
+    whole = [target.scope for target in targets if not target.filters]
+    if len(whole) == len(targets):
+        return scopes.query(whole)
+    parts = [*scopes.clauses(whole), *(_filtered(target) for target in targets if target.filters)]
+    return {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
-def _one_filter(target: Target) -> dict[str, Any]:
-    term: dict[str, Any] = {"term": {"_routing": target.scope}}
-    if not target.filters:
-        return term
+def _filtered(target: Target) -> dict[str, Any]:
     either = {"bool": {"should": list(target.filters), "minimum_should_match": 1}}
-    return {"bool": {"filter": [term, either]}}
+    return {"bool": {"filter": [scopes.query([target.scope]), either]}}
 
 
 def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
@@ -94,6 +140,8 @@ def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bi
     actions = dict(STOPS)
     if len(targets) == 1:
         actions |= targets[0].naming.request
+        if targets[0].joins:
+            actions[Kind.DOC] = Action(Op.STOP)  # ids of parents are in documents
     if filtered:
         term = orjson.dumps(filter_of(targets))
         front, alone = b'{"bool":{"filter":[' + term + b'],"must":[', b'{"constant_score":{"filter":' + term + b"}}"
@@ -112,7 +160,7 @@ def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindi
 
 @lru_cache(maxsize=10_000)
 def _answer(keep_tags: bool, own: tuple[tuple[Kind, Action], ...]) -> core.Bindings:
-    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.DROP), **dict(own)}
+    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.OMIT), **dict(own)}
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)
     return core.Bindings(actions)

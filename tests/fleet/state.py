@@ -10,6 +10,7 @@ import httpx
 from esproxy.catalogue import codec, names
 from esproxy.catalogue.documents import OPEN, Claims, Directory, Index, Pool
 from esproxy.catalogue.fields import flatten
+from esproxy.catalogue.scopes import END
 
 KINDS = {"directory": Directory, "index": Index, "pool": Pool, "claims": Claims}
 
@@ -31,7 +32,7 @@ class State:
             for name in self.mappings:
                 found = self.scopes.setdefault(name, {})
                 for hit in everything(http, name):
-                    scope = hit.get("_routing", "")
+                    scope = hit.get("_routing", "").partition(END)[0]
                     found[scope] = found.get(scope, 0) + 1
                     if not hit["_id"].startswith(scope):
                         self.astray.append(f"{hit['_id']} in {name} is routed to {scope!r}")

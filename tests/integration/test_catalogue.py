@@ -11,7 +11,7 @@ import httpx
 import orjson
 import pytest
 
-from esproxy.catalogue import codec, names
+from esproxy.catalogue import codec, names, scopes
 from esproxy.catalogue.cache import Cache
 from esproxy.catalogue.context import Catalogue, Times
 from esproxy.catalogue.documents import Claims, Index
@@ -92,13 +92,13 @@ def prefix(node_url: str) -> Iterator[str]:
 PINNED = {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}}}
 VALUE = {"value": {"type": "keyword"}}
 STRICT = {**PINNED, "mappings": {"dynamic": "strict", "_routing": {"required": True}, "properties": VALUE}}
-ROUTED = {"query": {"term": {"_routing": "acme.7"}}}
+ROUTED = {"query": {"prefix": {"_routing": "acme.7:"}}}
 FOUND = {"size": 100, "query": {"bool": {"filter": [{"range": {"_seq_no": {"gt": 0}}}]}}, "seq_no_primary_term": True,
          "sort": [{"_seq_no": "asc"}]}
 NUMBERED = {"seq_no_primary_term": True, "sort": [{"_seq_no": "asc"}]}
 NAMES = {"dynamic": False, "properties": {"names": {"type": "keyword"}}}
 SEARCH_NAMES = {"size": 10, "query": {"terms": {"names": ["p2", "p3"]}}, **NUMBERED}
-FOREIGN = {"size": 10, "query": {"bool": {"must_not": [{"terms": {"_routing": ["acme.7"]}}]}}, "_source": False}
+FOREIGN = {"size": 10, "query": {"bool": {"must_not": [{"prefix": {"_routing": "acme.7:"}}]}}, "_source": False}
 
 CALLS: list[tuple[str, str, Any]] = [
     ("GET", "/{c}/_doc/d1", None),
@@ -130,12 +130,12 @@ CALLS: list[tuple[str, str, Any]] = [
     ("GET", "/{c}/_stats?level=shards", None),
     ("POST", "/{p}/_refresh", None),
     ("PUT", "/{p}", STRICT),
-    ("PUT", "/{p}/_doc/acme.7~a?routing=acme.7", {"value": "a"}),
-    ("PUT", "/{p}/_doc/acme.7~b?routing=acme.7&refresh=true", {"value": "b"}),
-    ("PUT", "/{p}/_doc/acme.8~c?routing=acme.8", {"value": "c"}),
+    ("PUT", "/{p}/_doc/acme.7~a?routing=acme.7:", {"value": "a"}),
+    ("PUT", "/{p}/_doc/acme.7~b?routing=acme.7:&refresh=true", {"value": "b"}),
+    ("PUT", "/{p}/_doc/acme.8~c?routing=acme.8:", {"value": "c"}),
     ("POST", "/{p}/_count", ROUTED),
     ("POST", "/{p}/_search", FOREIGN),
-    ("POST", "/{p}/_delete_by_query?conflicts=proceed&refresh=true&routing=acme.7", ROUTED),
+    ("POST", "/{p}/_delete_by_query?conflicts=proceed&refresh=true", ROUTED),
     ("POST", "/{p}/_count", ROUTED),
     ("POST", "/{p}/_search", FOREIGN),
     ("PUT", "/{p}/_mapping", {"properties": {"k": {"type": "keyword", "ignore_above": 5}}}),
@@ -145,7 +145,7 @@ CALLS: list[tuple[str, str, Any]] = [
     ("DELETE", "/{p}", None),
     ("POST", "/{p}/_count", ROUTED),
     ("POST", "/{p}/_delete_by_query", ROUTED),
-    ("PUT", "/{p}/_doc/acme.7~late?routing=acme.7", {"value": "late"}),
+    ("PUT", "/{p}/_doc/acme.7~late?routing=acme.7:", {"value": "late"}),
     ("HEAD", "/{p}", None),
     ("GET", "/_cat/indices/{p}*?format=json&h=index&expand_wildcards=all", None),
 ]
@@ -294,7 +294,7 @@ def test_per_tenant_objects_keep_their_own_dynamic(real: Real, prefix: str, cat:
     assert one.physical == two.physical and one.n != two.n
     statuses = []
     for entry, doc in ((one, {"a": 1}), (one, {"b": 1}), (two, {"a": "text"}), (two, {"b": {"c": 1}})):
-        at = names.scope(prefix, entry.n)
+        at = names.scope(prefix, entry.n) + scopes.END
         target = names.path(entry.physical, "_doc") + f"?routing={at}".encode()
         statuses.append(real.call(Send("main", "POST", target, JSON, orjson.dumps({names.object_name(entry.n): doc}))).status)
     assert statuses == [201, 400, 201, 201]
@@ -312,14 +312,14 @@ def test_index_that_the_node_refuses_leaves_nothing(real: Real, prefix: str, cat
 
 
 def _write(real: Real, tenant: str, number: int, physical: str, value: str) -> None:
-    at = names.scope(tenant, number)
+    at = names.scope(tenant, number) + scopes.END
     target = names.path(physical, "_doc", f"{at}~{value}") + f"?routing={at}".encode()
     assert real.call(Send("main", "PUT", target, JSON, orjson.dumps({"value": value}))).status == 201
 
 
 def _values(real: Real, tenant: str, entry: Any) -> list[str]:
     real.run(_refresh(entry.physical))
-    body = orjson.dumps({"query": {"term": {"_routing": names.scope(tenant, entry.n)}}})
+    body = orjson.dumps({"query": scopes.query([names.scope(tenant, entry.n)])})
     found = orjson.loads(real.call(Send("main", "POST", names.path(entry.physical, "_search"), JSON, body)).body)
     return sorted(hit["_source"]["value"] for hit in found["hits"]["hits"])
 

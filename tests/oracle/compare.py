@@ -53,7 +53,7 @@ def compare(where: tuple[str, int], direct: Played, proxied: Played, layouts: Co
     call = direct.call
     everywhere = [row for row in rows if row.everywhere]
     if call.differs is not None:
-        named = [row for row in rows if row.name == call.differs]
+        named = [row for row in rows if row.name in call.differs.split()]
         alone = len(layouts) == 1  # in a mixture, the indices may lie elsewhere
         if named and named[0].refused and (alone or str(proxied.answer.status) in named[0].refused.split("|")):
             return _refused(where, call, proxied, named[0])
@@ -131,6 +131,8 @@ def _allows(row: Deviation, path: tuple[str, ...], ours: Any, theirs: Any) -> bo
         if matches(pattern, path):
             if not text:
                 return True
+            if text == "absent":
+                return ours is MISSING or theirs is MISSING
             if text.partition(":")[0] in ORDERS:
                 continue
             if isinstance(ours, (str, Number)) and type(ours) is type(theirs):

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from esproxy.catalogue import scopes
 from esproxy.catalogue.names import CATALOGUE, behind, scope
 from tests.oracle.answer import Raw
 from tests.oracle.client import Client
@@ -198,15 +199,15 @@ class Neighbours:
         if behind(CATALOGUE) not in physical_indices(self.node):
             return
         _ok(self.node.send("POST", f"/{CATALOGUE}/_refresh", {}, None), CATALOGUE)
-        found = self._documents(f"/{CATALOGUE}", b'{"query":{"match_all":{}}}')
-        theirs = [hit["_source"] for hit in found if hit["_source"].get("tenant") in OTHERS]
-        scopes = []
+        kept = self._documents(f"/{CATALOGUE}", b'{"query":{"match_all":{}}}')
+        theirs = [hit["_source"] for hit in kept if hit["_source"].get("tenant") in OTHERS]
+        found = []
         for directory in (one for one in theirs if one["kind"] == "directory"):
             entries = {name: entry for name, entry in directory["indices"].items() if not only or name in only}
             yield entries if only else directory
-            scopes += [scope(directory["tenant"], entry["n"]) for entry in entries.values()]
+            found += [scope(directory["tenant"], entry["n"]) for entry in entries.values()]
         yield [one for one in theirs if one["kind"] == "index" and (not only or one["name"] in only)]
-        query = json.dumps({"query": {"terms": {"_routing": scopes}}}).encode()
+        query = json.dumps({"query": scopes.query(found)}).encode()
         yield self._documents(f"/{quote('pool~*,own~*,one~*')}", query)
 
     def _documents(self, path: str, query: bytes) -> list[Any]:

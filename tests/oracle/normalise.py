@@ -109,6 +109,8 @@ TEXT_MASKS = [
     TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),
     TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("items/*/*/error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
+    TextMask("explanations/*/error", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
+    TextMask("error/**", r"(?<=No search context found for id )\[+[^]]+\](\[\d+\])?", "<n>", "counts the searches of a node"),
     TextMask("**/error/**/reason", r"(?<=[sS]eqNo \[)\d+(?=\])", "<n>", SEQUENCE, POOLS),
     TextMask("hits/hits/*/_shard", r"(?<=\]\[)\d+(?=\])", "<n>", SHARDS, POOLS),
 ]

@@ -17,7 +17,7 @@ A call:
     expect:   2xx (default) | 404 | 4xx | {es: 400, os: 200}     what a bare node answers
     save:     {name: path.in.the.answer}          later written ${name}; masked under that name in every comparison
     engines:                                      as above, for this call alone
-    differs:  name of a row of esproxy.api.deviations: what that row lets differ is not compared
+    differs:  names of rows of esproxy.api.deviations, for different layouts: what they let differ is not compared
 
 YAML is read as its JSON subset is meant: no dates, no `yes`, no octal numbers, duplicate keys refused.
 """

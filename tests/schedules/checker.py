@@ -21,6 +21,7 @@ from typing import Any
 from esproxy.catalogue import codec
 from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Index, Pool
 from esproxy.catalogue.names import CATALOGUE, directory_id, parse_scope
+from esproxy.catalogue.scopes import END
 from tests.schedules.clients import TENANT, History, Op
 from tests.schedules.model import Doc, Node
 
@@ -60,7 +61,7 @@ class Watcher:
                 )
             )
         elif doc is not None and doc.routing is not None:
-            owner = parse_scope(doc.routing)
+            owner = parse_scope(doc.routing.removesuffix(END))
             assert owner is not None
             self.stored[doc.source["value"]] = owner[1]
 
@@ -206,7 +207,7 @@ def disagreements(node: Node, history: History, watcher: Watcher) -> list[str]:
         if name not in known:
             found.append(f"physical index {name} is nobody's")
         for doc in index.docs.values():
-            number = parse_scope(doc.routing or "")
+            number = parse_scope((doc.routing or "").removesuffix(END))
             if number is None or number[1] not in live or live[number[1]].physical != name:
                 found.append(f"{doc} lies in {name} and belongs to nobody")
             kept.add(doc.source["value"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from esproxy.catalogue import scopes
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import OPEN, Directory
 from esproxy.catalogue.names import path, scope
@@ -88,7 +89,7 @@ def write(cat: Catalogue, name: str, value: str, auto_create: bool = True) -> St
         raise Failed("still not there")
     sight.use([name])
     entry = directory.indices[targets[0]]
-    at = scope(TENANT, entry.n)
+    at = scopes.routing(scope(TENANT, entry.n), scopes.Shards(), value, None)
     target = path(entry.physical, "_doc", f"{at}~{value}") + f"?routing={at}&refresh=true".encode()
     answer = yield Call(Send("main", "PUT", target, JSON, orjson.dumps({"value": value})))
     parsed(answer, 200, 201)
@@ -119,7 +120,7 @@ def search(cat: Catalogue, name: str) -> Steps:
         found: dict[str, list[str]] = {}
         for target in targets:
             entry = directory.indices[target]
-            body = {"size": 1000, "query": {"term": {"_routing": scope(TENANT, entry.n)}}}
+            body = {"size": 1000, "query": scopes.query([scope(TENANT, entry.n)])}
             answer = yield Call(Send("main", "POST", path(entry.physical, "_search"), JSON, orjson.dumps(body)))
             hits = parsed(answer, 200, 404).get("hits", {}).get("hits", [])
             found[target] = sorted(hit["_source"]["value"] for hit in hits)

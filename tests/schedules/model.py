@@ -252,6 +252,8 @@ def matches(query: dict[str, Any], id: str, doc: Doc) -> bool:
         case "bool":
             wanted = all(matches(q, id, doc) for q in body.get("filter", []))
             return wanted and not any(matches(q, id, doc) for q in body.get("must_not", []))
+        case "prefix":
+            return (doc.routing or "").startswith(body["_routing"])
         case "range":
             return doc.seq_no > body["_seq_no"]["gt"]
     (name, value), *_ = body.items()

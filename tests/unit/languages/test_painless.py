@@ -222,7 +222,8 @@ def test_rewrite_under_a_source_root_reaches_computed_paths_too() -> None:
 
 
 HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substring(9):i.substring(5)} "
-OWN = "String esproxyOwn(def v){return v==null||v.length()==7?null:v.substring(7)} "
+OWN = "String esproxyOwn(def v){return v==null?null:v.substring(v.indexOf(':')+1)} "
+ROUTING = "String esproxyRouting(def v){if(v==null)return null;String r=v.substring(v.indexOf(':')+1);return r.length()==0?null:r} "
 
 
 @pytest.mark.parametrize(
@@ -238,14 +239,24 @@ OWN = "String esproxyOwn(def v){return v==null||v.length()==7?null:v.substring(7
             "if (a) ctx._index = 'acme.' + ( g(1, 2)); else ctx._index = 'acme.' + ( 'b')",
         ),
         ("ctx._index += '-old'", "ctx._index += '-old'"),
-        ("metadata().index = 'a' + metadata().id", OWN + "metadata().index = 'acme.' + ( 'a' + esproxyOwn(metadata().id))"),
-        ("ctx._source.r = ctx._routing", OWN + "ctx._source.r = esproxyOwn(ctx._routing)"),
         ("ctx._id = 'a'", "ctx._id = 'a'"),
     ],
 )
 def test_rewrite_hides_prefixes(source: str, expected: str) -> None:
     context = Context.SEARCH if source.startswith("doc") else WRITE
-    assert rewrite(source, same, "acme.", 7, context=context) == expected
+    assert rewrite(source, same, "acme.", context=context) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("metadata().index = 'a' + metadata().id", OWN + "metadata().index = 'a' + esproxyOwn(metadata().id)"),
+        ("ctx._source.r = ctx._routing", ROUTING + "ctx._source.r = esproxyRouting(ctx._routing)"),
+        ("ctx._id = 'a'", "ctx._id = 'a'"),
+    ],
+)
+def test_rewrite_hides_scopes(source: str, expected: str) -> None:
+    assert rewrite(source, same, None, painless.InPool({"pool~a-1": "a"}), context=WRITE) == expected
 
 
 @pytest.mark.parametrize(
@@ -287,7 +298,7 @@ def test_rewrite_to_the_same_names_is_identity(source: str, context: Context) ->
 def test_names_show_when_read_again(source: str, context: Context) -> None:
     try:
         before = scan(source, context).references
-        rewritten = rewrite(source, nested, "acme.", 7, context=context)
+        rewritten = rewrite(source, nested, "acme.", painless.InPool({"p": "x"}), context=context)
     except LanguageError:
         return
     after = scan(rewritten, context).references
@@ -313,12 +324,19 @@ def test_restored_text_shows_the_script_as_the_client_wrote_it(source, context):
 
 def test_rewrite_in_a_pool_names_the_index_and_hides_the_scope() -> None:
     source = "if (ctx._index == 'it\\'s') { ctx._source.r = ctx['_routing'] + ctx._id }"
-    written = rewrite(source, same, None, 8, context=WRITE, index_name="it's")
+    written = rewrite(source, same, None, painless.InPool({"pool~it-1": "it's"}), context=WRITE)
     assert written.startswith("String esproxyIndex(def i){return 'it\\'s'} String esproxyOwn(def v){")
-    assert written.endswith("ctx._source.r = esproxyOwn(ctx['_routing']) + esproxyOwn(ctx._id) }")
-    assert painless.restored_in_pool(written, "it's", 8) == source
+    assert written.endswith("ctx._source.r = esproxyRouting(ctx['_routing']) + esproxyOwn(ctx._id) }")
+    assert painless.restored_in_pool(written) == source
+
+
+def test_rewrite_over_several_indices_in_pools_tells_them_apart() -> None:
+    source = "doc['_index'].value + doc['_id'].value"
+    written = rewrite(source, same, None, painless.InPool({"pool~a-1": "a}", "pool~b-1": "b"}))
+    assert written.startswith("String esproxyIndex(def i){return i=='pool~a-1'?'a}':i=='pool~b-1'?'b':null} String esproxyOwn(")
+    assert painless.restored_in_pool(written) == source
 
 
 def test_rewrite_in_a_pool_leaves_what_is_written() -> None:
     source = "ctx._index = 'a'; ctx._routing = 'b'"
-    assert rewrite(source, same, None, 8, context=WRITE, index_name="a") is source
+    assert rewrite(source, same, None, painless.InPool({"pool~a-1": "a"}), context=WRITE) is source

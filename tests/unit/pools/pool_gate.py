@@ -121,11 +121,13 @@ def gate(
     fields: dict[str, Field] | None = None,
     aliases: dict[str, Alias] | None = None,
     limits: dict[str, Any] | None = None,
+    mapping: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
     **placement: Any,
 ) -> Gate:
     """acme has ``logs`` (17) and ``books`` (18); the field ``n`` of logs is called ``n~2`` in its pool."""
     layout = placement.get("layout", "shared")
-    settings = Settings.model_validate(
+    configured = Settings.model_validate(
         {
             "clusters": {"main": {"nodes": ["http://127.0.0.1:9"]}},
             "tenants": {"ids": ["acme", "zenith"]},
@@ -138,7 +140,7 @@ def gate(
     catalogue = Catalogue(Store("main", names.CATALOGUE, names.MEMBERS), cache, lambda: clock[0], lambda: 1, lambda: "u")
     cache.settled_from = float("-inf")
     cache.grant(1000.0, 1e9, True)
-    gateway = Gateway(settings, catalogue)
+    gateway = Gateway(configured, catalogue)
     gateway.clusters["main"] = Cluster("main", engine, INFO)
     made = Gate(gateway, catalogue)
     known = directory(layout, logs=17, books=18)
@@ -146,12 +148,13 @@ def gate(
     made.put(names.directory_id("acme"), known)
     logs = {"n": Field(LONG, "n~2"), "w": Field(TEXT, "w")} if fields is None else fields
     for name, number, own in (("logs", 17, logs), ("books", 18, {"w": Field(TEXT, "w")})):
-        made.put(names.index_id("acme", number), Index("acme", name, number, layout, f"pool~{name}", {}, {}, fields=own))
+        index = Index("acme", name, number, layout, f"pool~{name}", mapping or {}, settings or {}, fields=own)
+        made.put(names.index_id("acme", number), index)
     return made
 
 
 def hit(index: str, id: str, source: Any = None, **more: Any) -> dict[str, Any]:
-    return {"_index": index, "_id": id, "_score": 1.0, "_routing": id.partition(":")[0], "_source": source or {}, **more}
+    return {"_index": index, "_id": id, "_score": 1.0, "_routing": id.partition(":")[0] + ":", "_source": source or {}, **more}
 
 
 def hits(*found: dict[str, Any], **more: Any) -> dict[str, Any]:

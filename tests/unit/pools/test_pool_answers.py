@@ -48,9 +48,26 @@ def test_search_foreign_hit_in_an_aggregation_is_withheld() -> None:
     tree = {"sterms#a": {"doc_count_error_upper_bound": 0, "sum_other_doc_count": 0, "buckets": [bucket]}}
     status, _ = it.ask("POST", "/logs/_search", {"aggs": aggs}, lambda send: hits(aggregations=tree))
     assert status == 500 and b"typed_keys=true" in it.sent.target
-    bucket["top_hits#t"]["hits"]["hits"][0]["_id"] = "acme.17:1"
+    bucket["top_hits#t"]["hits"]["hits"] = [hit("pool~logs-1", "acme.17:1")]
     status, answer = it.ask("POST", "/logs/_search", {"aggs": aggs}, lambda send: hits(aggregations=tree))
     assert answer["aggregations"]["a"]["buckets"][0]["t"]["hits"]["hits"][0]["_id"] == "1"
+
+
+@pytest.mark.parametrize("routing", ["zenith.3:", "acme.170:", "acme.17", "acme.1:7:", ""])
+def test_search_own_id_with_foreign_routing_is_withheld(routing: str) -> None:
+    found = hit("pool~logs-1", "acme.17:1", _routing=routing)
+    assert gate().ask("GET", "/logs/_search", b"", lambda send: hits(found))[0] == 500
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_routing_is_shown_as_it_was_given(engine: str) -> None:
+    found = [hit("pool~logs-1", "acme.17:1", _routing="acme.17:a:b c"), hit("pool~logs-1", "acme.17:2")]
+    _, answer = gate(engine).ask("GET", "/logs/_search", b"", lambda send: hits(*found))
+    assert [one.get("_routing") for one in answer["hits"]["hits"]] == ["a:b c", None]
+    it = gate(engine, settings={"index.number_of_shards": 3})
+    found = [hit("pool~logs-1", "acme.17:1", _routing="acme.17:a:12"), hit("pool~logs-1", "acme.17:2", _routing="acme.17::0")]
+    _, answer = it.ask("GET", "/logs/_search", b"", lambda send: hits(*found))
+    assert [one.get("_routing") for one in answer["hits"]["hits"]] == ["a", None]
 
 
 GET = {"docs": [{"_index": "pool~logs-1", "_id": "acme.1:1", "found": True}]}
@@ -146,7 +163,7 @@ def test_read_whose_index_changed_under_way_is_done_again() -> None:
     it = gate()
 
     def node(send: Any) -> Any:
-        if b"acme.17" in send.target:
+        if b"acme.17:" in send.body:
             recreated(it, 20)
             return hits(hit("pool~logs-1", "acme.17:1", {"old": 1}))
         return hits(hit("pool~logs-1", "acme.20:1", {"w": "new"}))

@@ -24,7 +24,7 @@ def point(it: Gate) -> str:
     answer = it.ask(
         "POST", "/logs/_search/point_in_time?keep_alive=1m", b"", lambda send: {"pit_id": "PIT", "_shards": {"total": 1}}
     )
-    assert it.sent.target == b"/pool~logs-1/_search/point_in_time?keep_alive=1m&routing=acme.17"
+    assert it.sent.target == b"/pool~logs-1/_search/point_in_time?keep_alive=1m"
     it.sends.clear()
     return str(answer[1]["pit_id"])
 
@@ -93,7 +93,7 @@ def test_search_at_a_point_in_time_is_filtered_and_names_no_index() -> None:
     answer = {"pit_id": "PIT", **hits(hit("pool~logs-1", "acme.17:1"))}
     status, found = it.ask("POST", "/_search", {"pit": {"id": pit, "keep_alive": "1m"}}, lambda send: answer)
     assert status == 200 and found["pit_id"] == pit and it.sent.target == b"/_search"
-    term = {"term": {"_routing": "acme.17"}}
+    term = {"prefix": {"_routing": "acme.17:"}}
     assert it.body == {"pit": {"id": "PIT", "keep_alive": "1m"}, "query": {"constant_score": {"filter": term}}}
 
 

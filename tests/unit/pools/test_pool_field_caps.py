@@ -72,7 +72,7 @@ def test_field_caps_without_fields_or_indices_is_the_node_s_to_answer() -> None:
 def test_field_caps_index_filter_is_scoped() -> None:
     it = gate("opensearch")
     it.ask("POST", "/logs/_field_caps?fields=w", {"index_filter": {"term": {"w": "x"}}}, node)
-    assert it.body["index_filter"]["bool"]["filter"] == [{"term": {"_routing": "acme.17"}}]
+    assert it.body["index_filter"]["bool"]["filter"] == [{"prefix": {"_routing": "acme.17:"}}]
 
 
 def test_field_caps_leaves_out_fields_without_values_of_this_index() -> None:
@@ -87,4 +87,4 @@ def test_field_caps_leaves_out_fields_without_values_of_this_index() -> None:
     answer = it.ask("GET", "/logs/_field_caps?fields=*&include_empty_fields=false", b"", answers)[1]
     assert answer["fields"].keys() == {"w", "_id"}
     search = orjson.loads(it.sends[-1].body)
-    assert search["query"] == {"term": {"_routing": "acme.17"}} and "n~2" in search["aggs"]["f"]["filters"]["filters"]
+    assert search["query"] == {"prefix": {"_routing": "acme.17:"}} and "n~2" in search["aggs"]["f"]["filters"]["filters"]

@@ -31,7 +31,7 @@ def nested(engine: str = "opensearch", **mappings: dict[str, Any]) -> Gate:
 def index_of(send: Send) -> int:
     """The number of the index that a search is for, by its filter."""
     (filtered,) = orjson.loads(send.body)["query"]["bool"]["filter"]
-    return int(filtered["term"]["_routing"].rpartition(".")[2])
+    return int(filtered["prefix"]["_routing"][:-1].rpartition(".")[2])
 
 
 def found(number: int, id: str, score: float | None = 1.0, **more: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def found(number: int, id: str, score: float | None = 1.0, **more: Any) -> dict[
         ({"query_string": {"query": "x", "default_field": "t"}}, {"query_string": {"query": "x", "default_field": "n17.t"}}),
         (
             {"terms": {"k": {"index": "books", "id": "1", "path": "list"}}},
-            {"terms": {"n17.k": {"index": OWN, "id": "acme.18:1", "path": "n18.list", "routing": "acme.18"}}},
+            {"terms": {"n17.k": {"index": OWN, "id": "acme.18:1", "path": "n18.list", "routing": "acme.18:"}}},
         ),
     ],
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 import pytest
 
 from esproxy.catalogue.documents import Alias, Field
+from esproxy.catalogue.scopes import Shards
 from tests.unit.pools.pool_gate import LONG, TEXT, gate, hits
 
-TERM = {"term": {"_routing": "acme.17"}}
-BOTH = {"terms": {"_routing": ["acme.18", "acme.17"]}}
+TERM = {"prefix": {"_routing": "acme.17:"}}
+BOTH = {"bool": {"should": [{"prefix": {"_routing": "acme.18:"}}, TERM], "minimum_should_match": 1}}
 DONE = {"_index": "pool~logs-1", "_id": "acme.17:1", "_version": 1, "result": "created", "_shards": {"total": 1}, "_seq_no": 0}
 
 
@@ -23,7 +25,7 @@ def test_search_one_index_is_filtered_and_routed() -> None:
     it = gate()
     status, answer = it.ask("POST", "/logs/_search", {"query": {"match": {"w": "x"}}}, lambda send: hits())
     assert status == 200 and answer["hits"]["hits"] == []
-    assert it.sent.target == b"/pool~logs-1/_search?routing=acme.17"
+    assert it.sent.target == b"/pool~logs-1/_search"
     assert it.body == {"query": wrapped({"match": {"w": "x"}})}
 
 
@@ -38,10 +40,9 @@ def test_search_all_indices_lists_every_scope() -> None:
     for target in ("/_search", "/_all/_search", "/*/_search", "/logs,books/_search", "/l*,b*/_search"):
         it = gate()
         it.ask("GET", target, b"", lambda send: hits())
-        path, _, query = it.sent.target.decode().partition("?")
-        assert set(path.split("/")[1].split(",")) == {"pool~logs-1", "pool~books-1"}
-        assert set(query.removeprefix("routing=").replace("%2C", ",").split(",")) == {"acme.17", "acme.18"}
-        assert sorted(it.body["query"]["constant_score"]["filter"]["terms"]["_routing"]) == ["acme.17", "acme.18"]
+        assert set(it.sent.target.decode().split("/")[1].split(",")) == {"pool~logs-1", "pool~books-1"}
+        either = it.body["query"]["constant_score"]["filter"]["bool"]["should"]
+        assert sorted(clause["prefix"]["_routing"] for clause in either) == ["acme.17:", "acme.18:"]
 
 
 def test_search_exclusion_takes_away() -> None:
@@ -54,7 +55,7 @@ def test_search_that_matches_nothing_goes_under_the_own_prefix() -> None:
     it = gate()
     it.ask("GET", "/zz*/_search", b"", lambda send: hits())
     assert it.sent.target == b"/acme.*,-acme.*/_search" and it.body["query"] == {
-        "constant_score": {"filter": {"terms": {"_routing": []}}}
+        "constant_score": {"filter": {"match_none": {}}}
     }
 
 
@@ -76,10 +77,10 @@ def test_search_every_query_root_is_filtered() -> None:
 def test_search_by_parameter_goes_into_the_body() -> None:
     it = gate()
     it.ask("GET", "/books/_search?q=w:x&default_operator=AND&lenient=true&size=3&sort=w:desc", b"", lambda send: hits())
-    term = {"term": {"_routing": "acme.18"}}
+    term = {"prefix": {"_routing": "acme.18:"}}
     query = {"query_string": {"query": "w:x", "default_operator": "AND", "lenient": True}}
     assert it.body == {"query": wrapped(query, term)}
-    assert it.sent.target == b"/pool~books-1/_search?size=3&sort=w%3Adesc&routing=acme.18" or b"q=" not in it.sent.target
+    assert b"q=" not in it.sent.target and b"routing" not in it.sent.target
 
 
 def test_search_renamed_field_has_its_physical_name_everywhere() -> None:
@@ -111,7 +112,7 @@ def test_search_lookup_reads_only_own_indices() -> None:
     lookup = {"query": {"terms": {"w": {"index": "books", "id": "7", "path": "w"}}}}
     it.ask("POST", "/logs/_search", lookup, lambda send: hits())
     found = it.body["query"]["bool"]["must"][0]["terms"]["w"]
-    assert found == {"index": "pool~books-1", "id": "acme.18:7", "path": "w", "routing": "acme.18"}
+    assert found == {"index": "pool~books-1", "id": "acme.18:7", "path": "w", "routing": "acme.18:"}
     it = gate()
     lookup["query"]["terms"]["w"]["index"] = "pool~books-1"
     it.ask("POST", "/logs/_search", lookup, lambda send: hits())
@@ -122,9 +123,9 @@ def test_search_like_a_document_of_the_own_index() -> None:
     it = gate()
     like = [{"_id": "7"}, {"_index": "books", "_id": "8"}, "text"]
     it.ask("POST", "/logs/_search", {"query": {"more_like_this": {"fields": ["w"], "like": like}}}, lambda send: hits())
-    assert it.body["query"]["bool"]["must"][0]["more_like_this"]["like"] == [
-        {"_id": "acme.17:7", "_index": "pool~logs-1", "routing": "acme.17"},
-        {"_index": "pool~books-1", "_id": "acme.18:8", "routing": "acme.18"},
+    assert it.body["query"]["bool"]["must"][0]["bool"]["must"][0]["more_like_this"]["like"] == [
+        {"_id": "acme.17:7", "_index": "pool~logs-1", "routing": "acme.17:"},
+        {"_index": "pool~books-1", "_id": "acme.18:8", "routing": "acme.18:"},
         "text",
     ]
 
@@ -138,20 +139,18 @@ def test_search_by_index_name_as_a_field() -> None:
 @pytest.mark.parametrize(
     ("target", "body"),
     [
-        ("/logs/_search?routing=acme.18", b""),
         ("/logs/_search?q=_routing:x", b""),
-        ("/logs/_search", {"query": {"term": {"_routing": "acme.18"}}}),
-        ("/logs/_search", {"query": {"exists": {"field": "_routing"}}}),
+        ("/logs/_search", {"query": {"wildcard": {"_routing": "acme.18*"}}}),
+        ("/logs/_search", {"query": {"prefix": {"_routing": "acme.17:"}}}),
+        ("/logs/_search", {"query": {"bool": {"must": [{"term": {"_routing": "x"}}, {"match": {"_routing": "acme.18"}}]}}}),
+        ("/logs/_search", {"sort": ["_routing"], "query": {"exists": {"field": "_routing"}}}),
         ("/logs/_search", {"aggs": {"a": {"terms": {"field": "_routing"}}}}),
         ("/logs/_search", b'{"profil\\u0065":true}'),
         ("/logs/_search", {"suggest": {"s": {"text": "x", "term": {"field": "w"}}}}),
         ("/logs/_search", {"aggs": {"a": {"significant_terms": {"field": "w", "min_doc_count": 0}}}}),
         ("/logs/_search", {"runtime_mappings": {"_routing": {"type": "keyword"}}}),
         ("/logs/_search", {"runtime_mappings": {"_mine": {"type": "keyword"}}}),
-        ("/logs/_search", {"script_fields": {"a": {"script": "doc['_routing'].value"}}}),
-        ("/logs/_search", {"query": {"terms": {"w": {"index": "books", "id": "7", "path": "w", "routing": "acme.1"}}}}),
         ("/logs/_delete_by_query", {}),
-        ("/_bulk", b'{"index":{"_index":"logs","routing":"x"}}\n{}\n'),
     ],
 )
 def test_request_that_a_pool_cannot_serve_is_refused_unsent(target: str, body: Any) -> None:
@@ -174,7 +173,7 @@ def test_document_written_with_scope() -> None:
     it = gate()
     status, answer = it.ask("PUT", "/logs/_doc/1?refresh=true", {"n": 5, "w": "x"}, lambda send: (201, DONE))
     assert (status, answer["_index"], answer["_id"]) == (201, "logs", "1")
-    assert it.sent.target == b"/pool~logs-1/_doc/acme.17:1?refresh=true&routing=acme.17" and it.body == {"n~2": 5, "w": "x"}
+    assert it.sent.target == b"/pool~logs-1/_doc/acme.17:1?refresh=true&routing=acme.17:" and it.body == {"n~2": 5, "w": "x"}
 
 
 def test_document_numbers_keep_their_spelling() -> None:
@@ -196,7 +195,7 @@ def test_document_without_id_gets_one() -> None:
     assert it.sent.method == "PUT"
     path, _, query = it.sent.target.decode().partition("?")
     assert path.startswith("/pool~logs-1/_doc/acme.17:") and len(path.rpartition(":")[2]) == 20
-    assert set(query.split("&")) == {"op_type=create", "routing=acme.17"}
+    assert set(query.split("&")) == {"op_type=create", "routing=acme.17:"}
 
 
 def test_bulk_each_record_goes_to_its_own_scope() -> None:
@@ -212,9 +211,9 @@ def test_bulk_each_record_goes_to_its_own_scope() -> None:
     ]
     _, answer = it.ask("POST", "/_bulk", body, lambda send: {"took": 1, "errors": False, "items": items})
     assert it.lines == [
-        {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17"}}, {"n~2": 1},
-        {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "routing": "acme.18"}},
-        {"update": {"_index": "pool~logs-1", "_id": "acme.17:3", "routing": "acme.17"}}, {"doc": {"n~2": 2}},
+        {"index": {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17:"}}, {"n~2": 1},
+        {"delete": {"_index": "pool~books-1", "_id": "acme.18:2", "routing": "acme.18:"}},
+        {"update": {"_index": "pool~logs-1", "_id": "acme.17:3", "routing": "acme.17:"}}, {"doc": {"n~2": 2}},
     ]  # fmt: skip
     assert [next(iter(item.values()))["_id"] for item in answer["items"]] == ["1", "2", "3"]
 
@@ -235,13 +234,58 @@ def test_mget_and_msearch_carry_each_its_scope() -> None:
     it = gate()
     it.ask("POST", "/_mget", {"docs": [{"_index": "logs", "_id": 1}, {"_index": "nope", "_id": "2"}]}, lambda send: {"docs": []})
     assert it.body["docs"] == [
-        {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17"},
+        {"_index": "pool~logs-1", "_id": "acme.17:1", "routing": "acme.17:"},
         {"_index": "acme.nope", "_id": "2"},
     ]
     it = gate()
     it.ask("POST", "/logs/_msearch", b'{}\n{}\n{"index":"books"}\n{"query":{"match_all":{}}}\n', lambda send: {"responses": []})
-    assert it.lines[0] == {"index": ["pool~logs-1"], "routing": "acme.17"} and it.lines[2]["routing"] == "acme.18"
+    assert it.lines[0] == {"index": ["pool~logs-1"]} and it.lines[2] == {"index": ["pool~books-1"]}
     assert it.lines[1] == {"query": {"constant_score": {"filter": TERM}}}
+
+
+@pytest.mark.parametrize(("method", "target"), [("PUT", "/logs/_doc/1"), ("GET", "/logs/_doc/1"), ("DELETE", "/logs/_doc/1")])
+def test_document_keeps_its_routing_behind_the_scope(method: str, target: str) -> None:
+    it = gate()
+    it.ask(method, target + "?routing=acme.18:x", {} if method == "PUT" else b"", lambda send: DONE)
+    assert it.sent.target.endswith(b"?routing=acme.17:acme.18:x")
+
+
+def test_bulk_routing_of_a_line_goes_before_the_parameter() -> None:
+    it = gate()
+    body = b'{"index":{"_id":"1","routing":7}}\n{}\n{"index":{"_id":"2"}}\n{}\n'
+    it.ask("POST", "/logs/_bulk?routing=r", body, lambda send: {"took": 1, "errors": False, "items": []})
+    assert [line["index"]["routing"] for line in it.lines[::2]] == ["acme.17:7", "acme.17:r"] and b"routing" not in it.sent.target
+
+
+def test_mget_and_lookup_keep_their_routing() -> None:
+    it = gate()
+    docs = [{"_index": "logs", "_id": "1", "routing": "a"}, {"_index": "logs", "_id": "2"}]
+    it.ask("POST", "/_mget?routing=r", {"docs": docs}, lambda send: {"docs": []})
+    assert [doc["routing"] for doc in it.body["docs"]] == ["acme.17:a", "acme.17:r"]
+    it = gate()
+    lookup = {"query": {"terms": {"w": {"index": "books", "id": "7", "path": "w", "routing": "acme.1"}}}}
+    it.ask("POST", "/logs/_search", lookup, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0]["terms"]["w"]["routing"] == "acme.18:acme.1"
+
+
+def test_index_that_requires_a_routing_leaves_its_lack_to_the_node() -> None:
+    it = gate(mapping={"_routing": {"required": True}})
+    it.ask("GET", "/logs/_doc/1", b"", lambda send: DONE)
+    assert it.sent.target == b"/pool~logs-1/_doc/acme.17:1"
+
+
+def test_routing_of_an_index_with_shards_picks_the_shard_that_it_would_pick() -> None:
+    it = gate(settings={"index.number_of_shards": 5})
+    it.ask("GET", "/logs/_search?routing=a,b", b"", lambda send: hits())
+    assert it.sent.target.endswith(b"?routing=a%2Cb") or it.sent.target.endswith(b"?routing=a,b")
+    it.sends.clear()
+    shards = Shards.of({"index.number_of_shards": 5})
+    it.ask("GET", "/logs/_doc/1?routing=a", b"", lambda send: DONE)
+    sent = unquote(it.sent.target.decode().partition("routing=")[2])
+    assert sent.startswith("acme.17:a:") and shards.picked(sent, "") == shards.picked("a", "")
+    it.sends.clear()
+    it.ask("GET", "/logs/_doc/1", b"", lambda send: DONE)
+    assert shards.picked(unquote(it.sent.target.decode().partition("routing=")[2]), "") == shards.picked("1", "")
 
 
 def test_alias_stands_for_its_index() -> None:
@@ -272,4 +316,68 @@ def test_tenant_without_directory_sees_nothing_of_others() -> None:
     assert it.ask("GET", "/logs/_search", tenant="zenith")[0] == 404
     it.ask("GET", "/_search", b"", lambda send: hits(), tenant="zenith")
     assert it.sent.target == b"/zenith.*,-zenith.*/_search"
-    assert orjson.loads(it.sent.body)["query"] == {"constant_score": {"filter": {"terms": {"_routing": []}}}}
+    assert orjson.loads(it.sent.body)["query"] == {"constant_score": {"filter": {"match_none": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [
+        ({"exists": {"field": "_routing"}}, {"regexp": {"_routing": {"value": "acme\\.17:.+"}}}),
+        ({"term": {"_routing": "acme.18:x"}}, {"terms": {"_routing": ["acme.17:acme.18:x"]}}),
+        ({"term": {"_routing": {"value": 7, "_name": "n"}}}, {"terms": {"_routing": ["acme.17:7"], "_name": "n"}}),
+        ({"terms": {"_routing": ["a", ""], "boost": 2}}, {"terms": {"_routing": ["acme.17:a"], "boost": 2}}),
+        ({"term": {"_routing": ""}}, {"match_none": {}}),
+        ({"prefix": {"_routing": {"value": "a"}}}, {"prefix": {"_routing": {"value": "acme.17:a"}}}),
+    ],
+)
+def test_query_on_the_routing_asks_behind_the_scope(query: Any, sent: Any) -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", {"query": {"bool": {"filter": [query]}}}, lambda send: hits())
+    (found,) = it.body["query"]["bool"]["must"][0]["bool"]["filter"]
+    if "bool" in found:
+        assert found["bool"].pop("minimum_should_match") == 1 and found["bool"].keys() == {"should"}
+        (found,) = found["bool"]["should"]
+    assert found == sent and it.body["query"]["bool"]["filter"] == [TERM]
+
+
+def test_query_on_the_routing_of_several_indices_and_shards() -> None:
+    it = gate(settings={"index.number_of_shards": 5})
+    it.ask("POST", "/logs,books/_search", {"query": {"term": {"_routing": "a"}}}, lambda send: hits())
+    sent = it.body["query"]["bool"]["must"][0]["terms"]["_routing"]
+    assert [value.rpartition(":")[0] for value in sorted(sent)] == ["acme.17:a", "acme.18:a"]
+    it = gate(settings={"index.number_of_shards": 5})
+    it.ask("POST", "/logs/_search", {"query": {"exists": {"field": "_routing"}}}, lambda send: hits())
+    (sent,) = it.body["query"]["bool"]["must"][0]["bool"]["should"]
+    assert sent == {"regexp": {"_routing": {"value": "acme\\.17:.+:[0-9]+"}}}
+
+
+def test_text_in_several_fields_of_which_the_index_is_one() -> None:
+    it = gate()
+    query = {"multi_match": {"query": "lo*", "fields": ["_index^2", "w"]}}
+    it.ask("POST", "/logs,books/_search", {"query": query}, lambda send: hits())
+    own = {"terms": {"_index": ["pool~logs-1"]}}
+    rest = {"multi_match": {"query": "lo*", "fields": ["w"]}}
+    assert it.body["query"]["bool"]["must"] == [{"dis_max": {"queries": [rest, own]}}]
+    it = gate()
+    query = {"simple_query_string": {"query": "books", "fields": ["_index"]}}
+    it.ask("POST", "/logs/_search", {"query": query}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"] == [{"match_none": {}}]
+    it = gate()
+    query = {"simple_query_string": {"query": "logs | books", "fields": ["_index"]}}
+    assert it.ask("POST", "/logs/_search", {"query": query})[0] == 400 and it.sends == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("_index:logs", "_index:pool\\~logs\\-1"),
+        ("_index:lo*", "_index:pool\\~logs\\-1*"),
+        ("_index:b*", "_index:esproxy\\~none*"),
+        ("_index:l*s", "_index:pool\\~logs\\-*1*"),
+        ("_id:7", "_id:acme.17\\:7"),
+    ],
+)
+def test_names_and_ids_in_a_query_string(text: str, sent: str) -> None:
+    it = gate(fields={})
+    it.ask("POST", "/logs/_search", {"query": {"query_string": {"query": text}}}, lambda send: hits())
+    assert it.body["query"]["bool"]["must"][0]["query_string"]["query"] == sent

@@ -55,7 +55,7 @@ class World:
         """A hit as the node sends it."""
         source = self.document({"w": "x" * 200})
         found = {"_index": self.index, "_id": self.id(str(number)), "_score": 1.0, "_source": source}
-        return found if self.layout == "dedicated" else {**found, "_routing": "acme.18"}
+        return found if self.layout == "dedicated" else {**found, "_routing": "acme.18:"}
 
     def search_answer(self, count: int) -> bytes:
         hits = {"total": {"value": count, "relation": "eq"}, "max_score": 1.0, "hits": [self.hit(i) for i in range(count)]}

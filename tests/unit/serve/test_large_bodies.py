@@ -240,7 +240,7 @@ async def test_large_search_passes_rewritten(layout):
         if layout == "dedicated":
             assert sent == LARGE_SEARCH
         else:
-            assert b'{"_routing":"acme.18"}' in seen.body
+            assert b'{"_routing":"acme.18:"}' in seen.body
 
 
 async def test_large_search_with_index_names_in_it():

@@ -1,0 +1,127 @@
+"""The lines of a bulk over indices in pools: read as nodes read them, and refused whole in their words.
+
+An action line is one object with one action; its members are plain values. What a line says is read from the parsed object; the
+core's pass over it is for strictness alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from esproxy import core
+from esproxy.errors import EsproxyError, Refusal
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.target import UNFILTERED, Target
+
+VERBS = ("create", "delete", "index", "update")
+INVALID = "action_request_validation_exception"
+
+
+@dataclass(slots=True)
+class Record:
+    verb: str
+    meta: dict[str, Any]
+    source: bytes | None
+    name: str = ""
+    target: Target | None = None
+    out: bytes | None = None  # the source as it is sent
+    routing: str | None = None  # the client's
+    aliased: bool = False  # its name must be an alias's
+    error: EsproxyError | None = None
+    action: dict[str, Any] = field(default_factory=dict)
+
+
+def read_lines(request: Pooled) -> list[Record]:
+    """Every record, with the client's own names. Raises Refusal for the whole bulk."""
+    body = request.body
+    if not body.endswith(b"\n"):
+        raise Refusal("The bulk request must be terminated by a newline [\\n]")
+    state = request.plan.cluster.engine.tables.roots["bulk.action"]
+    lines = body[:-1].split(b"\n")
+    records: list[Record] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if not line.strip():
+            continue
+        verb, meta = _action(request, state, line, at)
+        source = None
+        if verb != "delete":
+            if at == len(lines):
+                break  # an action with nothing behind it is dropped by nodes without a word
+            source = lines[at]
+            at += 1
+        records.append(Record(verb, meta, source))
+    if not records:
+        raise Refusal("Validation Failed: 1: no requests added;", type=INVALID)
+    for record in records:
+        _read_meta(request.parts.get("index"), request.plan.query.get("routing"), record)
+    return records
+
+
+def _action(request: Pooled, state: int, line: bytes, number: int) -> tuple[str, dict[str, Any]]:
+    try:
+        action = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        action = None
+    else:
+        _known(action, number, request.product)
+    resolver = PoolResolver(request.plan, [])
+    run = core.Pass(request.plan.cluster.engine.grammar, state, UNFILTERED, resolver, max_depth=request.pools.max_depth)
+    run.feed(line, True)
+    if run.status is not core.Status.OK:
+        raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
+    if len(action) != 1:
+        raise Refusal(f"Malformed action/metadata line [{number}], found more than one action")
+    ((verb, meta),) = action.items()
+    return verb, meta
+
+
+def _known(action: Any, number: int, product: bool) -> None:
+    """Raises Refusal, in a node's words, for a line that is no action with plain members."""
+    front = f"Malformed action/metadata line [{number}], expected"
+    if not isinstance(action, dict):
+        raise Refusal(f"{front} START_OBJECT but found [{_token(action)}]")
+    if not action:
+        raise Refusal(f"{front} FIELD_NAME but found [END_OBJECT]")
+    verb, meta = next(iter(action.items()))
+    if verb not in VERBS:
+        named = "field [create], [delete], [index] or [update]" if product else f"one of [{', '.join(VERBS)}]"
+        raise Refusal(f"{front} {named} but found [{verb}]")
+    if not isinstance(meta, dict):
+        raise Refusal(f"{front} START_OBJECT or END_OBJECT but found [{_token(meta)}]")
+    for key, value in meta.items():
+        if isinstance(value, list) or (isinstance(value, dict) and key != "dynamic_templates"):
+            raise Refusal(f"{front} a simple value for field [{key}] but found [{_token(value)}]")
+
+
+def _token(value: Any) -> str:
+    """What a node's parser calls the beginning of a value."""
+    if value is None:
+        return "VALUE_NULL"
+    if isinstance(value, bool):
+        return "VALUE_BOOLEAN"
+    if isinstance(value, (int, float)):
+        return "VALUE_NUMBER"
+    if isinstance(value, str):
+        return "VALUE_STRING"
+    return "START_ARRAY" if isinstance(value, list) else "START_OBJECT"
+
+
+def _read_meta(default: str | None, routing: str | None, record: Record) -> None:
+    meta = record.meta
+    name = meta.pop("_index", None)
+    record.name = text_of(name) if name is not None else default or ""
+    if name is None and default is None:
+        raise Refusal("Validation Failed: 1: index is missing;", type=INVALID)
+    given = [meta.pop(key) for key in ("routing", "_routing") if key in meta]
+    record.routing = next((text_of(value) for value in given if value is not None), routing)
+    if meta.get("_id") is None:
+        meta.pop("_id", None)
+        if record.verb in ("update", "delete"):
+            raise Refusal("Validation Failed: 1: id is missing;", type=INVALID)
