@@ -25,6 +25,7 @@ from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import Several
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import UNFILTERED, physical_expression, search_routing
 
 
@@ -122,17 +123,17 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
         else:
             targets = yield from request.some(expression, options)
     except Refusal as error:
-        if error.status != 404 or isinstance(error, Lost):
+        if isinstance(error, Lost):
             raise
-        targets = []
-        header["index"] = [request.sent_apart(str(error.extra.get("index", expression)))]
+        request.undo.append(Undo(error=error))  # this search's own, in its place
+        return [orjson.dumps({"index": nothing(request).split(",")}), b'{"size":0}']
     searched = yield from search_body(request, targets, roots["msearch.body"], body)
     if token is not None and named is None:
         pass  # the point in time says where
     elif targets:
         header |= {"index": physical_expression(targets).split(",")}
         header |= search_routing(targets, None if routing is None else text_of(routing))
-    elif "index" not in header:
+    else:
         header["index"] = nothing(request).split(",")
     return [orjson.dumps(header), searched]
 

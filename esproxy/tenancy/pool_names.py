@@ -78,8 +78,8 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         values = [value.lower() for value in values]  # as all names of indices are
     if field == INDEX and "" in values:
         return  # no expression: the node says so
-    if (isinstance(options, dict) and "fuzziness" in options) or (field, name) == (ID, "match_bool_prefix"):
-        return  # neither field can be compared so: the node says so, or that nothing matches
+    if _not_compared(field, name, options if isinstance(options, dict) else {}):
+        return
     if field == ID:
         replaced = {"terms": {ID: [target.id_front + value for value in values for target in targets], **told}}
     else:
@@ -88,6 +88,13 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         replaced = index_query([target for target in targets if target.scope in reached], targets, told)
     del holder[name]
     holder |= replaced
+
+
+def _not_compared(field: str, name: str, options: dict[str, Any]) -> bool:
+    """Is it a comparison that the field does not know? The node says so, or finds nothing."""
+    if field == ID and (name == "match_bool_prefix" or options.get("case_insensitive") is True):
+        return True
+    return name == "match" and "fuzziness" in options
 
 
 def index_query(matched: list[Target], targets: list[Target], told: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from esproxy.errors import Refusal
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.pool_aggs import unscope_globals
 from esproxy.tenancy.pool_explain import explain_without_filter
@@ -22,14 +23,18 @@ class Undo:
     below: set[str] = field(default_factory=set)  # names of inner hits and top hits that are bare
     meta: MetaFields | None = None  # buckets of ``_index``
     unscored: list[str] = field(default_factory=list)  # names of inner hits of a collapse that no query has scored
+    error: Refusal | None = None  # of a search that was not made: one for nothing was sent in its place
     explained: bool = False  # explanations speak of the filter, too
 
     def __bool__(self) -> bool:
-        return bool(self.globals or self.bare or self.below or self.meta or self.unscored or self.explained)
+        return bool(self.globals or self.bare or self.below or self.meta or self.unscored or self.explained or self.error)
 
     def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
         """The answer of this search, with names and ids already restored but those of ``meta``."""
-        if isinstance(tree, dict):
+        if isinstance(tree, dict) and self.error is not None:
+            tree.clear()
+            tree |= self.error.payload()
+        elif isinstance(tree, dict):
             unscope_globals(tree.get("aggregations"), self.globals)
             if self.meta is not None:
                 self.meta.restore(tree, name)
