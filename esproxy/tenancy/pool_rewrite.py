@@ -28,6 +28,7 @@ NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
 SCOPED = (b"_id", b"_index", b"_routing")
 LISTS = ("values", "ids")  # that may hold a single id
 WITHOUT_ID = ("query", "doc")  # instead of a document's id: the query that finds it, or the document itself
+UNUSED = "esproxy~unused"  # a routing that no document has: what is to be alike to a document includes its routing
 NONE = "esproxy~none"  # an index that there is not
 
 
@@ -334,7 +335,9 @@ def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target],
     if holder.get(keys.id) is not None:
         id = text_of(holder[keys.id])
         holder[keys.id] = target.id_front + id
-    if keys.routing is not None and (id or "doc" in holder):
+    if keys.routing is not None and "doc" in holder and not given:
+        holder[keys.routing] = target.id_front + UNUSED
+    elif keys.routing is not None and (id or "doc" in holder):
         routing = target.routing(id, given[0] if given else None).get("routing")
         if routing is not None:
             holder[keys.routing] = routing
