@@ -113,7 +113,7 @@ def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str
             dated = yield from request.dated(name, single=True)
             if concrete(directory, dated):
                 out[name] = yield from request.one(dated)
-            elif any(c in dated for c in FORBIDDEN):
+            elif dated == "_all" or dated.startswith("-") or any(c in dated for c in FORBIDDEN):
                 out[name] = missing(dated, request.product)
             else:
                 out[name] = request.sent_apart(dated)

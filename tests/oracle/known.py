@@ -46,7 +46,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("documents.reading", "GET /books/_doc/1?_source_include=k", "os", ALL, "a hint names a parameter of another engine"),
     ("documents.reading", "GET /books/_doc/1?fields=k", "es os", ALL, "a node words a parameter of the past"),
     ("documents.reading", "GET /_all/_doc/1", "os", ALL, "words for a cluster without indices"),
-    ("documents.content", 'PUT /books/_doc/1 { "b"', "os", "shared", "which of two faults of one document is told"),
+    ("documents.content", 'PUT /books/_doc/1 { "b"', "es os", "shared", "which of two faults of one document is told, and where"),
     ("documents.content", "PUT /books/_doc/7?source=", "es os", ALL, "words for a body in a parameter where none is read"),
     (
         "expressions.empty_cluster",
