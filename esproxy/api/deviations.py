@@ -116,7 +116,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
             ("body/**/matched_queries/*", STATISTICS),
             ("body/**/_explanation/**", ""),
             ("body/explanation/**", ""),
-            ("body/**/hits", "scored:_index,_id"),
+            ("body/**/hits", "scored:_id,_index"),
         ),
         everywhere=True,
     ),
@@ -228,7 +228,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         reason="they are the places of documents in the segments of the pool",
         way_out="sort by a field",
         still="which documents are found, and the order that what stands before `_doc` gives",
-        masks=(("body/hits/hits", "unordered:_index,_id"), ("body/hits/hits/*/sort/*", "")),
+        masks=(("body/hits/hits", "unordered:_id,_index"), ("body/hits/hits/*/sort/*", "")),
     ),
     Deviation(
         layouts=POOLS,
