@@ -83,6 +83,20 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "words of an error about a span over _index",
     ),
     (
+        "queries_text.spans",
+        'POST /lib/_search {"query": {"span_term": {"_id": {',
+        "os",
+        "shared",
+        "an id without a scope is not there, so there is no error about it",
+    ),
+    (
+        "found_os.library",
+        'POST /lib/_search {"size": 0, "query": {"term": {"k": "red"}}, "aggs": {"g": {"global"',
+        "os",
+        "shared",
+        "an empty meta beside a filter that the node has rewritten",
+    ),
+    (
         "found_os.library",
         'POST /lib/_search {"size": 0, "aggs": {"k": {"terms": {"field": "k"}}}, "search_pipeline": {}}',
         "os",
