@@ -172,7 +172,7 @@ class JsonBody:
         return out
 
 
-def _walk(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
+def rewritten(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     """One whole JSON body, or a line of one."""
     one = JsonBody(plan, state, max_depth)
     return one.end(one.feed(body, True))
@@ -253,12 +253,12 @@ class MsearchBody:
         self.is_body = not self.is_body
         if not self.is_body:
             self.plan.meta = None
-            out = _walk(self.plan, roots["msearch.body"], line, self.max_depth)
+            out = rewritten(self.plan, roots["msearch.body"], line, self.max_depth)
             self.meta.append(self.plan.meta)
             return out
         if not line.strip():
             return line
-        _walk(self.plan, roots["msearch.header"], line, self.max_depth)  # for its strictness; the names are joined below
+        rewritten(self.plan, roots["msearch.header"], line, self.max_depth)  # for its strictness; the names are joined below
         return _msearch_header(self.plan, orjson.loads(line))
 
     def end(self, out: bytes) -> bytes:
@@ -334,7 +334,7 @@ class RequestResolver:
         except binascii.Error:
             raise Refusal("the query of [wrapper] is not base64", type="parsing_exception") from None
         state = self.plan.cluster.engine.tables.roots["query"]
-        return base64.b64encode(_walk(self.plan, state, query, WRAPPED_DEPTH)).decode()
+        return base64.b64encode(rewritten(self.plan, state, query, WRAPPED_DEPTH)).decode()
 
     def _script(self, source: str) -> str:
         """Scripts see the logical name where they read ``_index``."""

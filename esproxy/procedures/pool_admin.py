@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
@@ -30,8 +30,9 @@ from esproxy.procedures.pool_declared import (
 from esproxy.procedures.pool_mappings import check_new_mapping
 from esproxy.procedures.pool_search import nothing
 from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pool_settings import flat_settings, logical_settings, named_settings, uuid_of
-from esproxy.procedures.pooled import Apart, Pooled, check_new_name
+from esproxy.procedures.pool_settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
+from esproxy.procedures.pooled import Apart, Pooled
+from esproxy.tenancy.one_name import check_new_name
 from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.target import physical_expression
@@ -46,6 +47,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
     name = yield from request.dated(written, single=True)
     check_new_name(name, request.product)
     if request.pools.placement.layout(request.tenant, name) == DEDICATED:
+        yield from _check_free(request, name)
         raise Apart
     tree = declaration(request)
     mapping = dict(tree.get("mappings") or {})
@@ -55,7 +57,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
         settings["index.provided_name"] = written
     aliases = {alias: alias_properties(properties or {}) for alias, properties in (tree.get("aliases") or {}).items()}
     if aliases:
-        directory = yield from request.directory([name, *aliases])
+        directory = yield from request.look_beside((yield from request.directory([name, *aliases])), aliases)
         wanted = [("add", name, alias, properties) for alias, properties in aliases.items()]
         new_targets(directory, wanted, request.product, making=name)
     try:
@@ -74,6 +76,16 @@ def create_index(request: Pooled) -> Steps[Reply]:
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name})
 
 
+def _check_free(request: Pooled, name: str) -> Steps[None]:
+    """Raises Refusal for an index of its own whose name is one of the directory's already."""
+    directory = yield from request.directory([name])
+    if name in directory.aliases and directory.aliases[name].now:
+        raise invalid_index_name(name, "already exists as alias")
+    if name in directory.indices:
+        taken = Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", index_uuid="_na_", index=name)
+        raise (yield from _exists(request, name, taken))
+
+
 def _exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
     try:
         uuid = uuid_of((yield from request.one(name)))
@@ -84,9 +96,16 @@ def _exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
 
 def delete_index(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
-    found, _ = yield from request.resolved(request.parts["index"], request.options())
-    if found.found:
-        yield from delete(request.cat, request.tenant, list(found.found))
+    found, directory = yield from request.resolved(request.parts["index"], request.options())
+    own = [name for name in found.found if directory.indices[name].layout == DEDICATED]
+    if own:
+        physical = ",".join(directory.indices[name].physical for name in own)
+        told = yield request.send("DELETE", [physical], {"ignore_unavailable": "true"})
+        if told.status != 200:
+            return node_reply(request, told)
+    pooled = [name for name in found.found if name not in own]
+    if pooled:
+        yield from delete(request.cat, request.tenant, pooled)
     request.sight.used.clear()  # what this rests on is what it has changed
     return acknowledged(request)
 
@@ -97,8 +116,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     targets = yield from request.some(request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)
-    directory = request.sight.directory
-    assert directory is not None
+    directory = request.seen
     template = plan.route.with_index or plan.route.template
     expression = physical_expression(targets) or nothing(request)
     path = [expression if part == "{index}" else part for part in template if part != "{name}"]
@@ -118,7 +136,8 @@ def get_index(request: Pooled) -> Steps[Reply]:
             elif part == "mappings":
                 here[part] = target.naming.mapping(tree)
             elif part in ("settings", "defaults"):
-                here[part] = named_settings(logical_settings(target, tree, part), request.parts.get("name"))
+                own = own_settings(request, tree) if target.dedicated else logical_settings(target, tree, part)
+                here[part] = named_settings(own, request.parts.get("name"))
             else:
                 raise Failed(f"the node told of [{part}] of an index")
     return node_answer(request, told, out)

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from esproxy.answer import encode
+from esproxy import bodies
+from esproxy.answer import encode, restore_error
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, json_headers, no_such_index
@@ -23,6 +24,7 @@ from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
+from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.pool_rewrite import own_routing
 from esproxy.tenancy.target import Target
 
@@ -41,8 +43,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     known_parameters(request)
     targets = yield from request.some(request.parts.get("index", "_all"))
-    directory = request.sight.directory
-    assert directory is not None
+    directory = request.seen
     named = request.parts.get("name")
     patterns = [] if named in (None, "_all", "*") else str(named).split(",")
     out: dict[str, Any] = {}
@@ -169,16 +170,35 @@ def _unparsed(reason: str) -> Refusal:
 
 
 def _change(request: Pooled, changes: list[Change]) -> Steps[None]:
-    """All at once."""
-    directory = request.sight.directory
-    assert directory is not None
+    """All at once in the directory. In a mixture, what is about indices of their own is done before, by the cluster."""
+    directory = yield from request.look_beside(request.seen, {alias for verb, _, alias, _ in changes if verb == "add"})
     new_targets(directory, changes, request.product)
+    own = [change for change in changes if directory.indices[change[1]].layout == DEDICATED]
+    changes = [change for change in changes if change not in own]
     for verb, index, alias, properties in changes:
         if verb == "add" and "filter" in properties:
             yield from check_filter(request, (yield from request.target(index, directory)), alias, properties)
-    leaving = [index for verb, index, _, _ in changes if verb == "remove_index"]
-    yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.product), leaving)
+    if own:
+        yield from _change_own(request, own)
+    if changes:
+        leaving = [index for verb, index, _, _ in changes if verb == "remove_index"]
+        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.product), leaving)
     request.sight.used.clear()  # what this rests on is what it has changed
+
+
+def _change_own(request: Pooled, changes: list[Change]) -> Steps[None]:
+    plan = request.plan
+    actions = [
+        {verb: {"index": index, **properties} | ({"alias": alias} if alias else {})} for verb, index, alias, properties in changes
+    ]
+    state = plan.cluster.engine.tables.endpoints["indices.update_aliases"].request
+    assert state is not None
+    body = bodies.rewritten(plan, state, orjson.dumps({"actions": actions}), request.pools.max_depth)
+    told = yield request.send("POST", ["_aliases"], {}, body, b"application/json")
+    if told.status != 200:
+        error = orjson.loads(restore_error(plan, told.body))["error"]
+        words = {key: value for key, value in error.items() if key not in ("root_cause", "type", "reason")}
+        raise Refusal(error["reason"], status=told.status, type=error["type"], **words)
 
 
 def new_targets(directory: Directory, changes: list[Change], product: bool, *, making: str | None = None) -> dict[str, Targets]:

@@ -25,8 +25,9 @@ from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver, unreadable
 from esproxy.procedures.pool_bulk_lines import Record, read_lines
 from esproxy.procedures.pool_documents import EXTERNAL, physical_id
 from esproxy.procedures.pool_reply import reply as restored_reply
-from esproxy.procedures.pooled import Apart, Missing, Pooled, check_new_name, missing, no_alias
+from esproxy.procedures.pooled import Apart, Missing, Pooled
 from esproxy.tenancy.expressions import concrete
+from esproxy.tenancy.one_name import check_new_name, missing, no_alias
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
@@ -76,13 +77,14 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
     apart = [name for name in wanted if request.apart(name, directory)]
     if apart and len(apart) == len(wanted):
         raise Apart
-    if apart:
-        raise Refusal("documents of indices in pools and of others cannot be written in one bulk yet")
     targets: dict[str, Target | EsproxyError] = {}
     for name in wanted:
         try:
             if concrete(directory, name):
                 targets[name] = yield from request.one(name, write=True)
+                continue
+            if name in apart:
+                targets[name] = yield from request.outside(name, directory)
                 continue
             check_new_name(name, request.product)
             if any(record.name == name and _makes_index(record) for record in records):

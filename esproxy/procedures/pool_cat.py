@@ -74,11 +74,12 @@ def indices(request: Pooled) -> Steps[Reply]:
         drawn = _columns_asked(asked, sort, request.product, plain=False)
         shown = yield request.send("GET", path, {**query, **drawn, "expand_wildcards": "all"})
         units = _units(parsed(shown, 200))
-    counts = (yield from _counts(request, targets)) if targets else {}
+    pooled = [target for target in targets if not target.dedicated]
+    counts = (yield from _counts(request, pooled)) if pooled else {}
     rows: Rows = []
     for row in table:
         for target in _targets_of(row, targets):
-            rows.append(_restored(dict(row), target, counts[target.scope]))
+            rows.append(_own(dict(row), target) if target.dedicated else _restored(dict(row), target, counts[target.scope]))
     _sort(rows, sort or [_name_column(rows)])
     for row in rows:
         _write(row, unit, "time" in query, units)
@@ -145,6 +146,11 @@ def _targets_of(row: dict[str, Any], targets: list[Target]) -> list[Target]:
     if not found:
         raise Failed("a row of a cat table that was not asked for")
     return found
+
+
+def _own(row: dict[str, Any], target: Target) -> dict[str, Any]:
+    """The row of an index of its own."""
+    return {column: target.name if column in cat.INDEX_COLUMNS else cell for column, cell in row.items()}
 
 
 def _restored(row: dict[str, Any], target: Target, counts: tuple[int, int]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from esproxy.procedures.pool_bodies import search_body
 from esproxy.procedures.pool_reply import JSON, path, reply
 from esproxy.procedures.pooled import Apart, Pooled
 from esproxy.tenancy.cursors import PoolCursor
+from esproxy.tenancy.dedicated import OUTSIDE
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver, walk
 from esproxy.tenancy.pool_undo import Undo
@@ -63,13 +64,16 @@ def opened(request: Pooled, token: str, kind: str) -> PoolCursor:
 def targets_of(request: Pooled, cursor: PoolCursor) -> Steps[list[Target]]:
     """The indices that a cursor is over. Raises Refusal where one of them is there no more."""
     directory = yield from request.directory([], pattern=True)
+    if OUTSIDE in cursor.numbers:
+        directory = yield from request.look_beside(directory, ["*"])
     names = {entry.n: name for name, entry in directory.indices.items() if entry.state == OPEN}
     if not all(number in names for number in cursor.numbers):
         raise Lost()
-    request.sight.use(names[number] for number in cursor.numbers)
+    request.sight.use(names[number] for number in cursor.numbers if number != OUTSIDE)
     targets = []
-    for number in cursor.numbers:
-        targets.append((yield from request.target(names[number], directory)))
+    for name, entry in directory.indices.items():
+        if entry.state == OPEN and entry.n in cursor.numbers:
+            targets.append((yield from request.target(name, directory)))
     request.over(targets)
     return targets
 

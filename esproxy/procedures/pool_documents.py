@@ -13,7 +13,8 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.procedures.made_id import created, new_id
 from esproxy.procedures.pool_bodies import document_body, search_body
-from esproxy.procedures.pooled import Pooled, no_alias
+from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.one_name import no_alias
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver

@@ -100,7 +100,8 @@ def put_mapping(request: Pooled) -> Steps[Reply | Large]:
         refused = yield from _put(request, target, addition)
         if refused is not None:
             return refused
-        yield from _keep(request, target, root, {})
+        if not target.dedicated:
+            yield from _keep(request, target, root, {})
     refused = yield from _put_shared(request, claiming, root, wanted)
     return acknowledged(request) if refused is None else refused
 

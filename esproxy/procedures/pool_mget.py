@@ -17,9 +17,10 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
 from esproxy.procedures.pool_documents import physical_id
 from esproxy.procedures.pool_search import reply
-from esproxy.procedures.pooled import Apart, Pooled, missing
+from esproxy.procedures.pooled import Apart, Pooled
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.names import FORBIDDEN
+from esproxy.tenancy.one_name import missing
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_rewrite import PoolResolver, text_of, walk
 from esproxy.tenancy.target import NOWHERE, UNFILTERED, Target
@@ -116,11 +117,9 @@ def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str
             elif dated == "_all" or dated.startswith("-") or any(c in dated for c in FORBIDDEN):
                 out[name] = missing(dated, request.product)
             else:
-                out[name] = request.sent_apart(dated)
+                out[name] = (yield from request.outside(dated, directory)) if request.mixture else request.sent_apart(dated)
         except Refusal as error:
             out[name] = error
-    if apart:
-        raise Refusal("documents of indices in pools and of others cannot be asked for in one request yet")
     return out
 
 

@@ -121,7 +121,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
         if token is not None and named is None:
             targets = yield from targets_of(request, opened(request, token, "pit"))
         else:
-            targets = yield from request.some(expression, options)
+            targets = yield from request.some(expression, options, stay=True)
     except Refusal as error:
         if isinstance(error, Lost):
             raise

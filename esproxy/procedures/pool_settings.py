@@ -25,6 +25,7 @@ from esproxy.catalogue.pools import APPLIED, LIMIT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
+from esproxy.metadata.settings import restore_settings
 from esproxy.procedures.pool_declared import acknowledged, declaration, known_parameters
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pooled import Pooled
@@ -83,6 +84,13 @@ def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dic
     }
     flat |= {name: value for name, value in own.items() if name in flat}
     return flat if "index" not in physical else unflat(flat)
+
+
+def own_settings(request: Pooled, tree: dict[str, Any]) -> dict[str, Any]:
+    """Those of an index of its own."""
+    prefix = request.plan.owner().names.prefix
+    out: dict[str, Any] = restore_settings(tree, lambda name: name.removeprefix(prefix), lambda name: name.removeprefix(prefix))
+    return out
 
 
 def _shown(value: Any) -> Any:
@@ -148,13 +156,14 @@ def put_settings(request: Pooled) -> Steps[Reply]:
             answer = yield request.send("PUT", [target.physical, "_settings"], query, body, b"application/json")
             if answer.status != 200:
                 return node_reply(request, answer)
-        yield from _keep(request, target, own)
+        if not target.dedicated:
+            yield from _keep(request, target, own)
     return acknowledged(request)
 
 
 def _nodes(name: str, target: Target) -> bool:
     """Does the node apply a setting that the proxy applies elsewhere? It adds the fields of ``per-tenant``."""
-    return name == LIMIT and not target.naming.inferred
+    return target.dedicated or (name == LIMIT and not target.naming.inferred)
 
 
 def _check(target: Target, wanted: dict[str, Any]) -> None:

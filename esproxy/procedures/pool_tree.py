@@ -156,8 +156,7 @@ def _objects(tree: Any) -> Iterator[int]:
 
 def reached(request: Pooled, targets: list[Target], expression: str) -> list[Target]:
     """Which of the targets an index expression comes to. What is no expression comes to none."""
-    directory = request.sight.directory
-    assert directory is not None
+    directory = request.seen
     try:
         found = resolve(directory, expression, LENIENT, product=request.product)
     except Refusal:
@@ -188,8 +187,7 @@ def _boosts(request: Pooled, targets: list[Target], given: Any) -> Any:
 
 def _known(request: Pooled, name: str) -> bool:
     """Does a name or pattern need nothing to be there, or is there something?"""
-    directory = request.sight.directory
-    assert directory is not None
+    directory = request.seen
     return "*" in name or name in directory.indices or name in directory.aliases
 
 

@@ -13,7 +13,7 @@ makes the reply. Its outcome for a name that placement gives to ``dedicated`` is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -24,18 +24,20 @@ from esproxy.budget import Budget, Claim
 from esproxy.catalogue import names
 from esproxy.catalogue.change import keep
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, Directory, Index
+from esproxy.catalogue.documents import CLOSED, OPEN, Directory, Entry, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, invalid_index_name, no_such_index, own_media
+from esproxy.errors import Failed, Refusal, own_media
 from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
+from esproxy.procedures.mixture import whole_directory
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import PoolCursor
+from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.expressions import DEFAULTS, Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
-from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
+from esproxy.tenancy.one_name import behind, check_new_name, missing
 from esproxy.tenancy.placement import DEDICATED, Placement
 from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
@@ -80,6 +82,7 @@ class Pooled:
         if "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
             self.parts["index"] = plan.query["index"]
         self.sight = Sight(pools.catalogue, self.tenant)
+        self.beside: Directory | None = None  # the directory with what was asked for of what is outside of pools
         self.fresh: dict[int, Index] = {}  # index documents read for this request
         self.targets: dict[str, Target] = {}  # scope → target: all that the answer may speak of
         self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
@@ -109,6 +112,20 @@ class Pooled:
             found = self.sight.directory
         assert found is not None
         return found
+
+    @property
+    def seen(self) -> Directory:
+        """What the names of this request were resolved by."""
+        found = self.beside or self.sight.directory
+        assert found is not None
+        return found
+
+    def look_beside(self, directory: Directory, terms: Iterable[str]) -> Steps[Directory]:
+        """The directory, in a mixture with what the terms find outside of pools."""
+        if self.mixture:
+            known = directory if self.beside is None else self.beside
+            self.beside = yield from whole_directory(known, self.plan, terms)
+        return self.seen
 
     def apart(self, name: str, directory: Directory) -> bool:
         """Is a name the prefix's, because the directory has none and placement gives it no pool?"""
@@ -152,20 +169,27 @@ class Pooled:
         if self.apart(name, directory):
             raise Apart
         if not concrete(directory, name):
+            if self.mixture and (yield from self.cat.store.exists(self.own_name(name))):
+                raise Apart
             if create:
                 check_new_name(name, self.product)
                 raise Missing(name)
             raise missing(name, self.product)
         self.sight.use([name])
         if name in directory.aliases:
-            return (yield from self.target(_behind(name, directory, write), directory))
+            directory = yield from self.look_beside(directory, [name])
+            return (yield from self.target(behind(name, directory, write), directory))
         return (yield from self.target(name, directory))
 
-    def some(self, expression: str, options: Options | None = None) -> Steps[list[Target]]:
-        """The indices of an expression, none among them."""
+    def own_name(self, name: str) -> str:
+        """The physical name of an index of its own."""
+        return self.plan.owner().names.prefix + name
+
+    def some(self, expression: str, options: Options | None = None, *, stay: bool = False) -> Steps[list[Target]]:
+        """The indices of an expression, none among them. ``stay``: not Apart, even if they are all their own."""
         from esproxy.procedures.pool_bodies import filter_body  # which rests on this module
 
-        resolved, directory = yield from self.resolved(expression, options or self.options())
+        resolved, directory = yield from self.resolved(expression, options or self.options(), stay=stay)
         targets = []
         for name, filters in resolved.found.items():
             target = yield from self.target(name, directory)
@@ -174,27 +198,30 @@ class Pooled:
             targets.append(target)
         return targets
 
-    def resolved(self, expression: str, options: Options) -> Steps[tuple[Resolved, Directory]]:
+    def resolved(self, expression: str, options: Options, *, stay: bool = False) -> Steps[tuple[Resolved, Directory]]:
         expression = yield from self.dated(expression)
         terms = terms_of(expression, product=self.product)
         pattern = is_pattern(expression)
         named = [term for term in terms if "*" not in term and not term.startswith("-")]
         directory = yield from self.directory(named, pattern)
         if self.mixture:
-            apart = [self.apart(name, directory) for name in named]
-            if apart and all(apart) and not pattern:
+            absent = [name for name in named if not concrete(directory, name)]
+            if absent and len(absent) == len(terms) and not stay:
                 raise Apart
-            if pattern or any(apart):
-                raise Refusal(
-                    f"[{expression}] may name indices in pools and others in one request, which is not available yet:"
-                    " name them one by one"
-                )
+            if pattern or absent or any(name in directory.aliases for name in named):
+                directory = yield from self.look_beside(directory, terms)
         found = resolve(directory, expression, options, product=self.product)
+        if found.found and not stay and all(directory.indices[name].layout == DEDICATED for name in found.found):
+            raise Apart
         self.sight.use(found.used)
         return found, directory
 
     def target(self, name: str, directory: Directory, filters: tuple[dict[str, Any], ...] = ()) -> Steps[Target]:
         entry = directory.indices[name]
+        if entry.layout == DEDICATED:
+            own = DedicatedTarget(self.tenant, name, entry, filters)
+            self.targets[own.scope] = own
+            return own
         if entry.state == CLOSED:
             raise index_closed(name)
         index = yield from self.index_document(entry.n)
@@ -233,6 +260,8 @@ class Pooled:
 
     def renewed(self, target: Target) -> Steps[Target]:
         """The target with its fields as they are now."""
+        if target.dedicated:
+            return target
         index = yield from self.index_document(target.entry.n, anew=True)
         new = Target(self.tenant, target.name, target.entry, index, target.filters)
         self.targets[new.scope] = new
@@ -251,10 +280,16 @@ class Pooled:
         """The index that a query looks a document up in; the name to send when it is not there."""
         directory = yield from self.directory([name])
         if not concrete(directory, name):
-            if self.mixture and self.apart(name, directory):
-                raise Refusal(f"a query over indices in pools cannot look up documents in [{name}] yet, which is none")
+            if self.mixture:
+                return (yield from self.outside(name, directory))
             return self.sent_apart(name)
         return (yield from self.one(name))
+
+    def outside(self, name: str, directory: Directory) -> Steps[Target]:
+        """The index of its own that a name stands for, or would if it were there."""
+        physical = self.plan.owner().names.one(name, {}, product=self.product)
+        entry = Entry(OUTSIDE, DEDICATED, "", physical=physical, state=OPEN)
+        return (yield from self.target(name, replace(directory, indices={name: entry})))
 
     def sent_apart(self, name: str) -> str:
         """A physical name under the tenant's own prefix for a name that is not there, so that the node says so."""
@@ -335,6 +370,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.searched.clear()
         request.undo.clear()
         request.fresh.clear()
+        request.beside = None
 
 
 def still_true(sight: Sight) -> Procedure:
@@ -352,60 +388,6 @@ def first_write(pools: Pools, plan: Plan, name: str) -> Procedure:
     return GO
 
 
-def _behind(alias: str, directory: Directory, write: bool) -> str:
-    """The index that an alias stands for where there can be only one."""
-    targets = {name: p for name, p in directory.aliases[alias].now.items() if concrete(directory, name)}
-    if write:
-        writers = [name for name, properties in targets.items() if properties.get("is_write_index")]
-        if writers:
-            return writers[0]
-        if len(targets) == 1 and "is_write_index" not in next(iter(targets.values())):
-            return next(iter(targets))
-        reason = (
-            f"no write index is defined for alias [{alias}]. The write index may be explicitly disabled using"
-            " is_write_index=false or the alias points to multiple indices without one being designated as a write index"
-        )
-        raise Refusal(reason)
-    if len(targets) != 1:
-        told = ", ".join(sorted(targets))
-        reason = f"alias [{alias}] has more than one index associated with it [{told}], can't execute a single index op"
-        raise Refusal(reason)
-    return next(iter(targets))
-
-
-def no_alias(name: str) -> Refusal:
-    """What a node says where ``require_alias`` was asked for."""
-    reason = f"no such index [{name}] and [require_alias] request flag is [true] and [{name}] is not an alias"
-    return Refusal(reason, status=404, type="index_not_found_exception", index=name, index_uuid="_na_")
-
-
-def missing(name: str, product: bool) -> Refusal:
-    """What a node says where exactly one index is named."""
-    if product and (name == "_all" or name.startswith("-")):
-        return Refusal("unable to return a single index as the index and options provided got resolved to multiple indices")
-    return no_such_index(name, single=not product)
-
-
 def _rest(error: dict[str, Any]) -> dict[str, Any]:
     """What an error of the node tells beside type and reason, and names nothing."""
     return {key: value for key, value in error.items() if key in ("caused_by",)}
-
-
-def check_new_name(name: str, product: bool) -> None:
-    """Raises Refusal for a name that no index can have, in a node's words."""
-    if not name:
-        raise invalid_index_name(name, "must not be empty")
-    if name != name.lower():
-        raise invalid_index_name(name, "must be lowercase")
-    if any(c in FORBIDDEN for c in name):
-        raise invalid_index_name(name, f"must not contain the following characters {forbidden(product)}")
-    if "#" in name:
-        raise invalid_index_name(name, "must not contain '#'")
-    if ":" in name:
-        raise invalid_index_name(name, "must not contain ':'")
-    if name.startswith(LEADING):
-        raise invalid_index_name(name, "must not start with '_', '-', or '+'")
-    if len(name.encode()) > 255:
-        raise invalid_index_name(name, f"index name is too long, ({len(name.encode())} > 255)")
-    if name in (".", ".."):
-        raise invalid_index_name(name, "must not be '.' or '..'")

@@ -101,6 +101,8 @@ class Naming(Protocol):
 def naming_of(layout: str, index: Index) -> Naming:
     if layout == "shared":
         return Shared(index)
+    if layout == "dedicated":
+        return Whole(index)
     return Nested(index) if index.reason is None else Alone(index)
 
 
@@ -323,3 +325,10 @@ class Alone:
 
     def addition(self, mapping: dict[str, Any]) -> dict[str, Any] | None:
         return mapping
+
+
+class Whole(Alone):
+    """An index of its own, which no pool has changed anything of."""
+
+    def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
+        return physical

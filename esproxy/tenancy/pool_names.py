@@ -166,8 +166,8 @@ def text_of(value: Any) -> str:
 def read_by_script(tree: dict[str, Any], targets: list[Target], product: bool) -> None:
     """Replace sorts by and buckets of ``_index`` and ``_id`` in a search body."""
     scripts = {INDEX: lambda: _index_script(targets)}
-    if not product:
-        scripts[ID] = lambda: {"source": ID_SOURCE}
+    if not product and not all(target.dedicated for target in targets):
+        scripts[ID] = lambda: _id_script(targets)
     _sorts(tree, scripts)
     _inner_sorts(tree.get("query"), scripts)
     inner = (tree.get("collapse") or {}).get("inner_hits") if isinstance(tree.get("collapse"), dict) else None
@@ -184,6 +184,12 @@ def _index_script(targets: list[Target]) -> dict[str, Any]:
     if len(names) < len(targets):
         raise Divided("the field [_index] does not tell these indices apart")
     return {"source": INDEX_SOURCE, "params": {"names": names}}
+
+
+def _id_script(targets: list[Target]) -> dict[str, Any]:
+    if any(target.dedicated for target in targets):
+        raise Divided("the field [_id] is read in different ways in these indices")
+    return {"source": ID_SOURCE}
 
 
 def _sorts(holder: Any, scripts: Scripts) -> None:

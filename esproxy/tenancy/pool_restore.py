@@ -19,10 +19,13 @@ import orjson
 from esproxy import core, exact
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
+from esproxy.catalogue.documents import Entry
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Headers, Large, Reply
 from esproxy.languages import painless
 from esproxy.request import Plan
+from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
+from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.target import ABSENT, ID_END, Target, answer_bindings
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
@@ -39,6 +42,7 @@ class PoolAnswer:
         self.sent_as = sent_as
         self.error = error
         self.seal: Callable[[str], str] | None = None  # makes a client's token of a node's cursor
+        self.mixture = any(target.dedicated for target in self.targets)
         self.scopes = {target.scope: target for target in self.targets}
         self.indices: dict[str, list[Target]] = {}
         for target in self.targets:
@@ -85,6 +89,8 @@ class PoolAnswer:
         self.before = self.last
         self.verified = False
         self.here = self.indices.get(physical, [])
+        if not self.here and self.mixture:
+            self.here = self._own(physical)
         self.last = self.here[0] if len(self.here) == 1 else None
         if self.here:
             return self.here[0].name
@@ -97,11 +103,22 @@ class PoolAnswer:
             return ",".join(self.name(part) for part in physical.split(","))
         raise Violation("an index name")
 
+    def _own(self, physical: str) -> list[Target]:
+        """An index of its own that is no target: an alias stood for it, or it has been deleted under a cursor."""
+        tenant = self.plan.owner()
+        if not physical.startswith(tenant.names.prefix):
+            return []
+        name = physical.removeprefix(tenant.names.prefix)
+        return [DedicatedTarget(tenant.id, name, Entry(OUTSIDE, DEDICATED, "", physical=physical))]
+
     def id(self, physical: str) -> str:
         if not self.here:
             if self.sent_as:
                 return physical  # of an item whose index is not there: the client's own id, as it was sent
             raise Violation("an id without an index")
+        if self.here[0].dedicated:
+            self.last, self.verified = self.here[0], True
+            return physical
         scope, _, id = physical.partition(ID_END)
         target = self.scopes.get(scope)
         if target is None or target not in self.here or len(physical) == len(scope):

@@ -45,6 +45,8 @@ class Target:
     """``index`` is the index document: declared mapping, settings, fields. ``filters``: of the aliases it was reached
     through, when it was by aliases alone."""
 
+    dedicated = False  # an index of its own, see esproxy.tenancy.dedicated
+
     def __init__(self, tenant: str, name: str, entry: Entry, index: Index, filters: tuple[dict[str, Any], ...] = ()) -> None:
         self.name = name
         self.entry = entry
@@ -117,21 +119,24 @@ def physical_expression(targets: Sequence[Target]) -> str:
 def search_routing(targets: Sequence[Target], given: str | None) -> dict[str, str]:
     """The ``routing`` of a request over these targets, as a parameter: none where it changes nothing. The client's own, because a
     document is on the shard that its client's routing picks."""
-    return {"routing": given} if given and any(target.shards.count > 1 for target in targets) else {}
+    return {"routing": given} if given and any(target.shards.count > 1 or target.dedicated for target in targets) else {}
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:
     """The query that only documents of these targets match."""
-    whole = [target.scope for target in targets if not target.filters]
+    whole = [target.scope for target in targets if not target.filters and not target.dedicated]
     if len(whole) == len(targets):
         return scopes.query(whole)
-    parts = [*scopes.clauses(whole), *(_filtered(target) for target in targets if target.filters)]
+    own = [target.physical for target in targets if not target.filters and target.dedicated]
+    parts = [*scopes.clauses(whole), *([{"terms": {"_index": own}}] if own else [])]
+    parts += [_filtered(target) for target in targets if target.filters]
     return {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
 def _filtered(target: Target) -> dict[str, Any]:
     either = {"bool": {"should": list(target.filters), "minimum_should_match": 1}}
-    return {"bool": {"filter": [scopes.query([target.scope]), either]}}
+    own = {"term": {"_index": target.physical}} if target.dedicated else scopes.query([target.scope])
+    return {"bool": {"filter": [own, either]}}
 
 
 def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:

@@ -299,18 +299,6 @@ def test_alias_stands_for_its_index() -> None:
     assert status == 201 and answer["_index"] == "books"
 
 
-def test_mixture_concrete_name_goes_by_prefix_and_patterns_are_refused() -> None:
-    rule = {"tenants": ["acme"], "indices": ["big-*"], "layout": "dedicated"}
-    it = gate(rules=[rule])
-    exchange_step = None
-    try:
-        it.ask("GET", "/big-1/_search")
-    except AssertionError as error:
-        exchange_step = error.args[0]
-    assert exchange_step.target == b"/acme.big-1/_search"
-    assert it.ask("GET", "/b*/_search")[0] == 400 and it.ask("GET", "/logs,big-1/_search")[0] == 400
-
-
 def test_tenant_without_directory_sees_nothing_of_others() -> None:
     it = gate()
     assert it.ask("GET", "/logs/_search", tenant="zenith")[0] == 404
