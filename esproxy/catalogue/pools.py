@@ -63,7 +63,7 @@ JUDGED = frozenset(("dynamic_templates", "date_detection", "numeric_detection", 
 DEFAULT_LIMIT = 1000  # of fields, on nodes
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
 LIMIT = "index.mapping.total_fields.limit"
-APPLIED = frozenset(("index.hidden", "index.provided_name", LIMIT))
+APPLIED = frozenset(("index.default_pipeline", "index.final_pipeline", "index.hidden", "index.provided_name", LIMIT))
 
 
 def reason_for_one(plan: Plan) -> str | None:

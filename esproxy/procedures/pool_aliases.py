@@ -25,10 +25,10 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED
-from esproxy.tenancy.pool_rewrite import own_routing
+from esproxy.tenancy.pool_rewrite import text_of
 from esproxy.tenancy.target import Target
 
-PROPERTIES = ("filter", "is_hidden", "is_write_index")
+PROPERTIES = ("filter", "index_routing", "is_hidden", "is_write_index", "search_routing")
 NO_UUID = "_" * 22  # of an index that is not made
 ACTIONS = ("add", "remove", "remove_index")
 Change = tuple[str, str, str, dict[str, Any]]  # verb, index, alias, properties
@@ -212,6 +212,8 @@ def new_targets(directory: Directory, changes: list[Change], product: bool, *, m
             continue
         if verb == "add":
             _check_name(alias, product)
+            if "," in properties.get("index_routing", ""):
+                raise Refusal(f"alias [{alias}] has several index routing values associated with it")
             if alias == making:
                 raise _self_conflict(alias, product)
             if alias in directory.indices and alias not in leaving:
@@ -245,11 +247,15 @@ def check_filter(request: Pooled, target: Target, alias: str, properties: dict[s
 
 def alias_properties(given: dict[str, Any]) -> dict[str, Any]:
     """Those that are told. Raises Refusal."""
+    given = dict(given)
+    both = given.pop("routing", None)
+    if both is not None:
+        given = {"index_routing": both, "search_routing": both, **given}
     for key in given:
-        if key.endswith("routing"):
-            raise own_routing()
         if key not in PROPERTIES:
             raise Refusal(f"unknown field [{key}]")
+        if key.endswith("routing") and given[key] is not None:
+            given[key] = text_of(given[key])
     return {key: value for key, value in given.items() if value is not None and value != {}}
 
 

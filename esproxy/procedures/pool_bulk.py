@@ -31,7 +31,7 @@ from esproxy.tenancy.one_name import check_new_name, missing, no_alias
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
 from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
-from esproxy.tenancy.target import NOWHERE, Target, absent
+from esproxy.tenancy.target import NOWHERE, Target
 
 POISON = b"{"  # a document that no node takes
 SOURCE = ("_source", "_source_includes", "_source_excludes")
@@ -125,8 +125,10 @@ def _address(request: Pooled, record: Record) -> None:
         returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
         return _refuse(request, record, error)
-    if record.meta.get("pipeline") not in (None, "_none"):
-        record.meta["pipeline"] = absent(request.tenant, text_of(record.meta["pipeline"]))
+    if record.verb in ("index", "create"):
+        asked = record.meta.get("pipeline", request.plan.query.get("pipeline"))
+        pipeline = record.target.pipeline(None if asked is None else text_of(asked))
+        record.meta |= {} if pipeline is None else {"pipeline": pipeline}
     routing = record.target.routing(id, record.routing)
     record.action = {record.verb: {**record.meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
 

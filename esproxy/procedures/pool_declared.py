@@ -18,7 +18,6 @@ from esproxy.metadata.settings import rewrite_settings
 from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish
-from esproxy.tenancy.pool_rewrite import own_routing
 from esproxy.tenancy.target import UNFILTERED
 
 TIMES = ("timeout", "master_timeout", "cluster_manager_timeout")
@@ -47,16 +46,8 @@ class Declared:
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.SETTINGS:
             value = orjson.loads(raw)
-            return orjson.dumps(rewrite_settings(value, _no_pipeline)) if isinstance(value, dict) else raw
-        if kind is Kind.ROUTING and raw != b"null":
-            raise own_routing()
+            return orjson.dumps(rewrite_settings(value, str)) if isinstance(value, dict) else raw
         return raw
-
-
-def _no_pipeline(name: str) -> str:
-    if name != "_none":
-        raise Refusal("pipelines are not available for indices in a pool")
-    return name
 
 
 def known_parameters(request: Pooled) -> None:

@@ -33,6 +33,9 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     query = physical_query(plan, [], PoolResolver(plan, [target]))
     if query.get("require_alias") == "true":
         del query["require_alias"]  # the node would look at the physical name, which is never an alias
+    if plan.route.row.name != "update":
+        pipeline = target.pipeline(plan.query.get("pipeline"))
+        query |= {} if pipeline is None else {"pipeline": pipeline}
     body = b""
     if request.body:
         assert plan.endpoint.request is not None

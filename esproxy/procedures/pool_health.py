@@ -77,7 +77,7 @@ def apart(answer: dict[str, Any], there: list[tuple[str, str]], *, told: bool) -
 
 def tenant_health(request: Pooled) -> Steps[dict[str, Any]]:
     """The figures of all of the tenant's indices."""
-    everything = yield from request.some("_all", Options(expand=frozenset(("open", "closed", "hidden"))))
+    everything = yield from request.some("_all", Options(expand=frozenset(("open", "closed", "hidden"))), stay=True)
     sent = physical_expression(everything) or nothing(request)
     figures: dict[str, Any] = parsed((yield request.send("GET", ["_cluster", "health", sent], {})), 200)
     return figures

@@ -33,7 +33,7 @@ from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 
 POOLS_OWN = (LIMIT,)
-REFUSED = ("default_pipeline", "final_pipeline", "search.default_pipeline", "blocks.", "routing_partition_size")
+REFUSED = ("search.default_pipeline", "blocks.", "routing_partition_size")
 NEUTRAL = ("_none", False, "false", None)
 # Beginnings of names: how soon, how often, how safely; of what is shown by an answer, nothing.
 SHOWN = (

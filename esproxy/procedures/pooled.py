@@ -178,7 +178,11 @@ class Pooled:
         self.sight.use([name])
         if name in directory.aliases:
             directory = yield from self.look_beside(directory, [name])
-            return (yield from self.target(behind(name, directory, write), directory))
+            index = behind(name, directory, write)
+            target = yield from self.target(index, directory)
+            value = directory.aliases[name].now[index].get("index_routing")
+            target.by_alias = None if value is None else (name, value)
+            return target
         return (yield from self.target(name, directory))
 
     def own_name(self, name: str) -> str:
@@ -193,6 +197,7 @@ class Pooled:
         targets = []
         for name, filters in resolved.found.items():
             target = yield from self.target(name, directory)
+            target.routed = resolved.routed.get(name, target.routed)
             for limit in filters or ():
                 target.filters += ((yield from filter_body(self, target, limit)),)
             targets.append(target)
@@ -264,6 +269,7 @@ class Pooled:
             return target
         index = yield from self.index_document(target.entry.n, anew=True)
         new = Target(self.tenant, target.name, target.entry, index, target.filters)
+        new.routed, new.by_alias = target.routed, target.by_alias
         self.targets[new.scope] = new
         return new
 

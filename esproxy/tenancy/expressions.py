@@ -82,9 +82,11 @@ def _states(text: str) -> frozenset[str]:
 @dataclass(slots=True)
 class Resolved:
     """``found``: index → the filters of the aliases it was reached by, None when it was reached by itself. ``used``: every name
-    that this rests on. ``missing``: concrete names that are not in the directory."""
+    that this rests on. ``missing``: concrete names that are not in the directory. ``routed``: index → the routing values that all
+    of those aliases give a search; an index with none is not in it."""
 
     found: dict[str, Filters | None] = field(default_factory=dict)
+    routed: dict[str, frozenset[str]] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -113,6 +115,7 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
     terms = terms_of(text, product=product)
     reached = _reached(directory, terms, options, product)
     out = Resolved()
+    paths: dict[str, list[list[str] | None]] = {}  # index → the aliases by which it was reached, None for itself
     for name, through in reached.items():
         if name in directory.indices and concrete(directory, name):
             out.used.append(name)
@@ -120,6 +123,7 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
                 raise index_closed(name)
             limits = _filters(directory, name, through)
             out.found[name] = None if limits is None or out.found.get(name, limits) is None else limits
+            paths.setdefault(name, []).append(through)
         elif concrete(directory, name):
             out.used.append(name)
             for index in sorted(directory.aliases[name].now):
@@ -127,10 +131,15 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
                     limits = _filters(directory, index, [name])
                     known = out.found.get(index, [])
                     out.found[index] = None if limits is None or known is None else known + limits
+                    paths.setdefault(index, []).append([name])
         else:
             out.missing.append(name)
     for through in reached.values():
         out.used += through or ()
+    for index, ways in paths.items():
+        values = _routing_values(directory, index, ways)
+        if values:
+            out.routed[index] = values
     if not out.found and not options.allow_no_indices:
         raise _nothing_found(text, terms, product)
     return out
@@ -214,6 +223,18 @@ def _filters(directory: Directory, index: str, aliases: list[str] | None) -> Fil
     """The filters of the aliases by which an index was reached; None where one of them has none, or it was by itself."""
     limits = [] if aliases is None else [directory.aliases[alias].now[index].get("filter") for alias in aliases]
     return None if aliases is None or None in limits else [limit for limit in limits if limit is not None]
+
+
+def _routing_values(directory: Directory, index: str, ways: list[list[str] | None]) -> frozenset[str]:
+    """The routing values of a search for an index; none where it was reached by itself, or by an alias that has none."""
+    found: set[str] = set()
+    for aliases in ways:
+        for alias in aliases or [""]:
+            value = directory.aliases[alias].now[index].get("search_routing") if alias else None
+            if value is None:
+                return frozenset()
+            found.update(value.split(","))
+    return frozenset(found)
 
 
 def _nothing_found(text: str, terms: list[str], product: bool) -> Refusal:

@@ -381,8 +381,6 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def own_routing() -> Refusal:
-    return Refusal("a routing value of an alias is not available yet for an index in a pool")
 
 
 def only(targets: list[Target]) -> Target:

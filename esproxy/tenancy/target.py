@@ -22,7 +22,7 @@ from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names, scopes
 from esproxy.catalogue.documents import Entry, Index
 from esproxy.core import Action
-from esproxy.errors import Violation
+from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
 from esproxy.tenancy.naming import Naming, naming_of
 from esproxy.tenancy.pool_joins import join_paths, scoped, unscoped
@@ -52,6 +52,8 @@ class Target:
         self.entry = entry
         self.index = index
         self.filters = filters
+        self.routed: frozenset[str] = frozenset()  # the routing values that its aliases give a search
+        self.by_alias: tuple[str, str] | None = None  # the alias that an operation named, and the routing value that it gives
         self.scope = names.scope(tenant, entry.n)
         self.id_front = self.scope + ID_END
 
@@ -66,10 +68,29 @@ class Target:
 
     def routing(self, id: str, given: str | None) -> dict[str, str]:
         """The physical ``routing`` of a document, as a parameter. ``given``: its client's. None is sent where the client had to
-        give one: the pool requires one too, so the node says what it says."""
+        give one: the pool requires one too, so the node says what it says. Raises Refusal for another than its alias's."""
+        given = self.given(given)
         if self.requires_routing and not given:
             return {}
         return {"routing": scopes.routing(self.scope, self.shards, id, given)}
+
+    def given(self, routing: str | None) -> str | None:
+        """The routing value of an operation whose client gave this one."""
+        if self.by_alias is None:
+            return routing
+        alias, value = self.by_alias
+        if routing is not None and routing != value:
+            given = f"was provided with routing value [{routing}], rejecting operation"
+            raise Refusal(f"Alias [{alias}] has index routing associated with it [{value}], and {given}")
+        return value
+
+    def pipeline(self, asked: str | None) -> str | None:
+        """The name to send for the pipeline of a write. None is run in a pool, where scripts could change ids and routing values:
+        what the request or the settings name is sent as one that is not there."""
+        settings = self.index.settings
+        first = settings.get("index.default_pipeline") if asked is None else asked
+        wanted = [name for name in (first, settings.get("index.final_pipeline")) if name not in (None, "_none")]
+        return absent(self.index.tenant, wanted[0]) if wanted else asked
 
     def given_routing(self, stored: str) -> str | None:
         """The client's routing of a document, None where it gave none. Raises Violation for another scope's."""
@@ -117,9 +138,13 @@ def physical_expression(targets: Sequence[Target]) -> str:
 
 
 def search_routing(targets: Sequence[Target], given: str | None) -> dict[str, str]:
-    """The ``routing`` of a request over these targets, as a parameter: none where it changes nothing. The client's own, because a
-    document is on the shard that its client's routing picks."""
-    return {"routing": given} if given and any(target.shards.count > 1 or target.dedicated for target in targets) else {}
+    """The ``routing`` of a request over these targets, as a parameter: none where it changes nothing, or one has none. The
+    client's own, because a document is on the shard that its client's routing picks."""
+    if all(target.shards.count == 1 and not target.dedicated for target in targets):
+        return {}
+    asked = frozenset(filter(None, (given or "").split(",")))
+    values = [asked & target.routed if asked and target.routed else asked | target.routed for target in targets]
+    return {"routing": ",".join(sorted(frozenset.union(*values)))} if all(values) else {}
 
 
 def filter_of(targets: list[Target]) -> dict[str, Any]:
