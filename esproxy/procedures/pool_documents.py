@@ -127,7 +127,7 @@ def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Re
         reader.found(target)
     headers = client_headers(plan, answer, reader)
     if any(name == b"location" for name, _ in answer.headers):
-        headers.append((b"location", _location(target.name, id or request.parts["id"], plan.query.get("routing"))))
+        headers.append((b"location", _location(target.name, id or request.parts["id"], target.given(plan.query.get("routing")))))
     if answer.more:
         return onward(plan, answer, reader, headers)
     return finish(plan, answer.status, headers, restore(plan, answer, reader))

@@ -106,6 +106,11 @@ def naming_of(layout: str, index: Index) -> Naming:
     return Nested(index) if index.reason is None else Alone(index)
 
 
+def required(mapping: dict[str, Any]) -> bool:
+    """Must a document have a routing value of its client's?"""
+    return str((mapping.get("_routing") or {}).get("required")).lower() == "true"
+
+
 class Shared:
     inferred = True
     root = None
@@ -207,6 +212,8 @@ class Shared:
         for key, value in self.index.mapping.items():
             if key != "properties" and key in ROOT["shared"]:
                 root[key] = str(value).lower() if key == "dynamic" else value
+        if "_routing" in root and not required(self.index.mapping):
+            del root["_routing"]  # nodes do not tell of what they do anyway
         properties = nest(own)
         return {**root, "properties": properties} if properties else root
 
@@ -318,7 +325,7 @@ class Alone:
 
     def mapping(self, physical: dict[str, Any]) -> dict[str, Any]:
         """``_routing`` is the pool's own, unless it was declared as well."""
-        return {key: value for key, value in physical.items() if key != "_routing" or key in self.index.mapping}
+        return {key: value for key, value in physical.items() if key != "_routing" or required(self.index.mapping)}
 
     def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
         return physical

@@ -24,7 +24,7 @@ from esproxy.catalogue.documents import Entry, Index
 from esproxy.core import Action
 from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
-from esproxy.tenancy.naming import Naming, naming_of
+from esproxy.tenancy.naming import Naming, naming_of, required
 from esproxy.tenancy.pool_joins import join_paths, scoped, unscoped
 
 ID_END = scopes.END
@@ -63,8 +63,7 @@ class Target:
 
     @cached_property
     def requires_routing(self) -> bool:
-        required = (self.index.mapping.get("_routing") or {}).get("required")
-        return str(required).lower() == "true"
+        return required(self.index.mapping)
 
     def routing(self, id: str, given: str | None) -> dict[str, str]:
         """The physical ``routing`` of a document, as a parameter. ``given``: its client's. None is sent where the client had to
