@@ -25,7 +25,7 @@ from esproxy.tenancy.expressions import Options, resolve
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
-from esproxy.tenancy.pool_names import clauses, exclude_liked, index_among_fields, read_by_script, rewrite_clause, text_of
+from esproxy.tenancy.pool_names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
 from esproxy.tenancy.pool_rewrite import Place, PoolResolver, lookups, places, rewrite_places
 from esproxy.tenancy.pool_routing import rewrite_routing
 from esproxy.tenancy.pool_undo import ask_for_metadata, unscored
@@ -131,6 +131,8 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
 
     rewrite_places(found, over, elsewhere)
     for clause in compared:
+        if ours(clause):
+            continue
         there = over(clause.holder)
         rewrite_clause(clause, there, lambda expression, there=there: reached(request, there, expression))
     exclude_liked(tree, targets)

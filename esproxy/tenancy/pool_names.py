@@ -19,7 +19,7 @@ from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.pool_rewrite import lookup_keys
-from esproxy.tenancy.target import Target, filter_of
+from esproxy.tenancy.target import OURS, Target, filter_of
 
 INDEX, ID = "_index", "_id"
 VALUES = ("value", "query", "wildcard", "terms")  # of a clause that is an object: what it compares with
@@ -62,6 +62,12 @@ def _compared(value: Any, field: str) -> bool:
     """Is there a value, and no lookup of a document?"""
     given = value.get(field) if isinstance(value, dict) else None
     return given is not None and (not isinstance(given, dict) or any(key in given for key in VALUES))
+
+
+def ours(clause: Clause) -> bool:
+    """Is it the filter's, which has physical names already?"""
+    given = clause.holder[clause.name][clause.field]
+    return isinstance(given, list) and OURS in given
 
 
 def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) -> None:

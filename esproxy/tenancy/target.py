@@ -29,6 +29,7 @@ from esproxy.tenancy.pool_joins import join_paths, scoped, unscoped
 
 ID_END = scopes.END
 ABSENT = "~absent~"
+OURS = "\x00"  # no index's name
 NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's error on every node
 FIELDS = (Kind.FIELD, Kind.SOURCE)
 LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
@@ -152,15 +153,20 @@ def filter_of(targets: list[Target]) -> dict[str, Any]:
     if len(whole) == len(targets):
         return scopes.query(whole)
     own = [target.physical for target in targets if not target.filters and target.dedicated]
-    parts = [*scopes.clauses(whole), *([{"terms": {"_index": own}}] if own else [])]
+    parts = [*scopes.clauses(whole), *([_own(own)] if own else [])]
     parts += [_filtered(target) for target in targets if target.filters]
     return {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
 def _filtered(target: Target) -> dict[str, Any]:
     either = {"bool": {"should": list(target.filters), "minimum_should_match": 1}}
-    own = {"term": {"_index": target.physical}} if target.dedicated else scopes.query([target.scope])
-    return {"bool": {"filter": [own, either]}}
+    its = _own([target.physical]) if target.dedicated else scopes.query([target.scope])
+    return {"bool": {"filter": [its, either]}}
+
+
+def _own(physical: list[str]) -> dict[str, Any]:
+    """What documents in indices of their own match, with a mark that it is none of the client's."""
+    return {"terms": {"_index": [*physical, OURS]}}
 
 
 def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:

@@ -64,7 +64,18 @@ def test_pattern_is_one_search_over_both_with_a_clause_for_each() -> None:
     assert [(one["_index"], one["_id"]) for one in answer["hits"]["hits"]] == [("logs", "1"), ("big-1", "acme.17:9")]
     assert node.sent.target.partition(b"/_search")[0] == b"/acme.big-1,pool~books-1,pool~logs-1"
     either = orjson.loads(node.sent.body)["query"]["bool"]["filter"][0]["bool"]["should"]
-    assert {"terms": {"_index": ["acme.big-1"]}} in either and len(either) == 3
+    assert {"terms": {"_index": ["acme.big-1", "\x00"]}} in either and len(either) == 3
+
+
+def test_names_in_a_query_over_both_are_physical_and_leave_the_filter_alone() -> None:
+    it, node = mixed(), Node(hits())
+    body = {"indices_boost": [{"big-1": 2}], "query": {"bool": {"must": [{"term": {"_index": "big-1"}}, {"term": {"_id": "1"}}]}}}
+    it.ask("GET", "/*/_search", body, node)
+    sent = orjson.loads(node.sent.body)
+    assert {"terms": {"_index": ["acme.big-1", "\x00"]}} in sent["query"]["bool"]["filter"][0]["bool"]["should"]
+    by_name, by_id = sent["query"]["bool"]["must"][0]["bool"]["must"]
+    assert by_name == {"terms": {"_index": ["acme.big-1"]}} and sent["indices_boost"] == [{"acme.big-1": 2}]
+    assert sorted(by_id["terms"]["_id"]) == ["1", "acme.17:1", "acme.18:1"]
 
 
 def test_hit_of_an_index_outside_the_tenant_s_prefix_is_a_violation() -> None:
@@ -80,7 +91,7 @@ def test_alias_stands_for_indices_of_both_kinds_with_their_own_filters() -> None
     assert node.sent.target.partition(b"/_search")[0] == b"/acme.big-1,pool~books-1"
     either = orjson.loads(node.sent.body)["query"]["constant_score"]["filter"]["bool"]["should"]
     filtered = next(part["bool"]["filter"] for part in either if "bool" in part)
-    assert filtered[0] == {"term": {"_index": "acme.big-1"}} and filtered[1]["bool"]["should"] == [{"term": {"w": "x"}}]
+    assert filtered[0] == {"terms": {"_index": ["acme.big-1", "\x00"]}} and filtered[1]["bool"]["should"] == [{"term": {"w": "x"}}]
 
 
 def test_expression_with_a_missing_name_is_a_404_in_its_words() -> None:
