@@ -147,7 +147,7 @@ def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[tuple[
         raise _unparsed("One of [index] or [indices] is required")
     if not aliases and verb != "remove_index":
         raise _unparsed("One of [alias] or [aliases] is required")
-    found, directory = yield from request.resolved(",".join(indices), request.options())
+    found, directory = yield from request.resolved(",".join(indices), request.options(), stay=True)
     result: Result = {"action": {"type": verb, "indices": list(found.found), "aliases": aliases}, "status": 200}
     if verb == "remove_index":
         return [(verb, index, "", {}) for index in found.found], result

@@ -37,6 +37,7 @@ from esproxy.request import Plan
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.expressions import DEFAULTS, Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
+from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import behind, check_new_name, missing
 from esproxy.tenancy.placement import DEDICATED, Placement
 from esproxy.tenancy.pool_undo import Undo
@@ -299,7 +300,8 @@ class Pooled:
 
     def sent_apart(self, name: str) -> str:
         """A physical name under the tenant's own prefix for a name that is not there, so that the node says so."""
-        physical = self.plan.owner().names.one(name, {}, product=self.product)
+        plain = "".join("~" if c in FORBIDDEN else c for c in name)
+        physical = self.plan.owner().names.one(plain, {}, product=self.product)
         self.sent_as[physical] = name
         return physical
 

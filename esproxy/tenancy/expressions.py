@@ -20,6 +20,7 @@ from typing import Any
 from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Entry
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 from esproxy.tenancy.names import empty_term, no_remote
+from esproxy.tenancy.placement import DEDICATED
 
 # How endpoints mean an expression, where that is not as a search does.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -119,8 +120,12 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
     for name, through in reached.items():
         if name in directory.indices and concrete(directory, name):
             out.used.append(name)
-            if directory.indices[name].state == CLOSED and through is None and not options.ignore_unavailable:
-                raise index_closed(name)
+            entry = directory.indices[name]
+            if entry.state == CLOSED and "closed" not in options.expand:
+                if options.ignore_unavailable:
+                    continue
+                if through is None and entry.layout != DEDICATED:  # of an index of its own the node says so
+                    raise index_closed(name)
             limits = _filters(directory, name, through)
             out.found[name] = None if limits is None or out.found.get(name, limits) is None else limits
             paths.setdefault(name, []).append(through)

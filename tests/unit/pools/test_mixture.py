@@ -137,3 +137,28 @@ def test_bulk_writes_to_both_kinds() -> None:
     first, _, second, _ = [orjson.loads(line) for line in node.sent.body.splitlines()]
     assert first["index"] == {"_index": "acme.big-1", "_id": "acme.17:1", "routing": "r"}
     assert second["index"]["_id"] == "acme.18:1" and second["index"]["_index"] == "pool~books-1"
+
+
+def test_closed_index_of_its_own_is_left_to_the_node_unless_it_may_be_passed_by() -> None:
+    it, node = mixed(), Node({"count": 0, "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0}})
+    it.ask("GET", "/logs,big-shut/_count", b"", node)
+    assert node.sent.target.partition(b"/_count")[0] == b"/pool~logs-1,acme.big-shut"
+    it, node = mixed(), Node(node.answer)
+    it.ask("GET", "/logs,big-shut/_count?ignore_unavailable=true", b"", node)
+    assert node.sent.target.partition(b"/_count")[0] == b"/pool~logs-1"
+
+
+def test_actions_on_aliases_of_indices_of_their_own_are_the_cluster_s() -> None:
+    it, node = mixed(), Node({"acknowledged": True})
+    limit = {"terms": {"k": {"index": "big-1", "id": "1", "path": "p"}}}
+    actions = [{"add": {"index": "big-*", "alias": "now", "filter": limit}}, {"remove": {"index": "big-1", "alias": "al"}}]
+    assert it.ask("POST", "/_aliases", {"actions": actions}, node) == (200, {"acknowledged": True})
+    first, second = orjson.loads(node.sent.body)["actions"]
+    limit["terms"]["k"]["index"] = "acme.big-1"
+    assert first == {"add": {"index": "acme.big-1", "alias": "acme.now", "filter": limit}}
+    assert second == {"remove": {"index": "acme.big-1", "alias": "acme.al"}}
+
+
+def test_alias_cannot_have_the_name_of_an_index_of_its_own() -> None:
+    status, answer = mixed().ask("PUT", "/logs/_alias/big-1", b"", Node())
+    assert status == 400 and answer["error"]["type"] == "invalid_alias_name_exception"
