@@ -286,19 +286,29 @@ def flood(node: str) -> Iterator[stage.Stub]:
         yield stage.Stub(process)
 
 
-def told(name: str, figure: float, bar: str, unit: str) -> bool:
-    good = figure <= BARS[bar]
-    print(f"  {name:<28}{figure:8.1f} {unit} of {BARS[bar]:g}{'' if good else '  MISSED'}", flush=True)
-    return good
+class Figures(dict[str, float]):
+    """By name; each is told as soon as it is there."""
+
+    good = True
+
+    def tell(self, name: str, bar: str, figure: float) -> None:
+        self[name] = round(figure, 1)
+        missed = figure > BARS[bar]
+        self.good &= not missed
+        unit = "KiB" if bar == "connection" else "MiB"
+        print(f"  {name:<28}{figure:8.1f} {unit} of {BARS[bar]:g}{'  MISSED' if missed else ''}", flush=True)
 
 
-def run_layout(stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, layout: str, folder: Path) -> dict[str, float]:
+def run_layout(
+    stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, layout: str, folder: Path, figures: Figures
+) -> None:
     print(f"{layout}, {args.shell}:", flush=True)
     served = stage.serve(f"{layout}-proxy", stub.url, folder, layout=layout, shell=args.shell, tenants=[TENANT])
     proxy = stack.enter_context(served)
     assert proxy.pid is not None
     worker = Worker(proxy.pid)
-    found = {f"{layout} {name}": figure for name, figure in asyncio.run(idle(proxy.url, worker)).items()}
+    for name, figure in asyncio.run(idle(proxy.url, worker)).items():
+        figures.tell(f"{layout} {name}", name, figure)
     index = f"flood-{secrets.token_hex(3)}"
     with httpx.Client(base_url=proxy.url, timeout=60, trust_env=False, headers={HEADER: TENANT}) as client:
         made = client.put(f"/{index}", json=MAPPING)
@@ -316,12 +326,10 @@ def run_layout(stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, lay
                         before, began = worker.forget_peak(), time.monotonic()
                         asyncio.run(stream(kind, count, expected))
                         if count == large:
-                            name = f"{layout} {stream.__name__} {kind}"
-                            found[name] = worker.peak - before
-                            print(f"  {name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                            figures.tell(f"{layout} {stream.__name__} {kind}", "growth", worker.peak - before)
+                            print(f"    in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         finally:
             client.delete(f"/{index}")
-    return found
 
 
 def run_tenants(args: argparse.Namespace, stub: stage.Stub, folder: Path) -> float:
@@ -342,22 +350,15 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
     known = report.circumstances(httpx.get(node, trust_env=False).json()["version"], None)
     stub = stack.enter_context(flood(node))
     args.count = args.mib * MIB // (len(b"".join(records(1000))) // 1000)
-    figures: dict[str, float] = {}
-    good = True
+    figures = Figures()
     for layout in args.layout or LAYOUTS_AVAILABLE:
         with ExitStack() as inner:
-            found = run_layout(inner, args, stub, layout, folder)
-        for name, figure in found.items():
-            bar = name.rpartition(" ")[2] if name.rpartition(" ")[2] in BARS else "growth"
-            good &= told(name, figure, bar, "KiB" if bar == "connection" else "MiB")
-        figures |= found
-    figures["tenants"] = run_tenants(args, stub, folder)
-    good &= told("10,000 tenants", figures["tenants"], "tenants", "MiB")
+            run_layout(inner, args, stub, layout, folder, figures)
+    figures.tell("10,000 tenants", "tenants", run_tenants(args, stub, folder))
     print("every answer, and all that the stub took, was what it had to be")
     if args.store:
-        rounded = {name: round(figure, 1) for name, figure in figures.items()}
-        report.store(args.store, known | {"mib": args.mib, "shell": args.shell, "figures": rounded}, "memory")
-    return good
+        report.store(args.store, known | {"mib": args.mib, "shell": args.shell, "figures": dict(figures)}, "memory")
+    return figures.good
 
 
 def main() -> int:
