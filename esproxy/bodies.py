@@ -16,7 +16,7 @@ import orjson
 
 from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
-from esproxy.errors import Refusal
+from esproxy.errors import NotValid, Refusal
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import refuse_files, rewrite_settings
@@ -207,6 +207,10 @@ def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Plac
     kind = "parsing_exception"
     if error.malformed:
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
+    elif plan.route.row.name == "indices.put_mapping" and error.key == b"_doc":
+        return Refusal("Types cannot be provided in put mapping requests")
+    if plan.route.row.name == "indices.validate_query":
+        return NotValid(str(error), explained=plan.query.get("explain", "false") != "false", product=plan.product)
     return Refusal(str(error), type=kind, line=line, col=col)
 
 

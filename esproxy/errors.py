@@ -125,6 +125,20 @@ class Short(Refusal):
         return {"error": self.reason, "status": self.status}
 
 
+class NotValid(Refusal):
+    """What ``_validate/query`` says of a body that is none; it is an answer like any other."""
+
+    status = 200
+
+    def __init__(self, reason: str, *, explained: bool, product: bool) -> None:
+        super().__init__(reason)
+        self.told = f"org.elasticsearch.common.ParsingException: {reason}" if product else f"ParsingException[{reason}]"
+        self.explained = explained
+
+    def payload(self) -> dict[str, Any]:
+        return {"valid": False, "error": self.told} if self.explained else {"valid": False}
+
+
 def reply(
     error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False, accept: bytes | None = None
 ) -> Reply:

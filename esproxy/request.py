@@ -273,6 +273,8 @@ def physical_target(plan: Plan) -> bytes:
         name = part[1:-1]
         value = plan.parts[name]
         kind = plan.endpoint.path.get(name, Kind.REFUSE)
+        if kind is Kind.CURSOR and plan.pit:  # what a body says goes before what the path says
+            continue
         path.append(value if name == done else _path_value(plan, kind, value, new=name in NEW))
     target = build(path, _physical_query(plan))
     if done:
@@ -316,6 +318,8 @@ def _physical_query(plan: Plan) -> dict[str, str]:
         raise unknown_parameters(plan.raw_path, unknown, known)
     for name, value in plan.query.items():
         kind = known.get(name, Kind.COPY)
+        if kind is Kind.CURSOR and plan.pit:
+            continue
         if cat and name in CAT_DRAWING:
             plan.drawing[name] = value
         elif name == "filter_path" and (plan.route.row.keyed or cat or known_by_place):

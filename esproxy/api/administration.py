@@ -63,6 +63,10 @@ VERDICTS: list[Row] = [
             ("indices.stats:ShardCommit", "id"),
         )
     ),
+    *(
+        Is(f"_global.get_script_context:{name}", "name", SCALAR, "what scripts can do is the engine's")
+        for name in ("Context", "ContextMethod", "ContextMethodParam")
+    ),
     Is("_types:NodeShard", "allocation_id", Dict(SCALAR, SCALAR), _NO_NAME),
     Is("_types:NodeShard", "recovery_source", Dict(SCALAR, SCALAR), _NO_NAME),
     Keys("_types:GlobalOrdinalsStats", "fields", Kind.FIELD, "keys are fields"),

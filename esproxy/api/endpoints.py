@@ -25,6 +25,8 @@ ENDPOINTS = (
     "indices.exists_template", "indices.delete_template", "cluster.put_component_template", "cluster.get_component_template",
     "cluster.exists_component_template", "cluster.delete_component_template",
     "indices.rollover", "indices.shrink", "indices.split", "indices.clone",
+    # scripts
+    "get_script_context", "get_script_languages",
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
@@ -121,6 +123,14 @@ URLS: dict[str, list[tuple[tuple[str, ...], str]]] = {
     "indices.get_mapping": [(("GET",), "/_mappings"), (("GET",), "/{index}/_mappings")],
     "indices.put_mapping": [(("PUT", "POST"), "/{index}/_mappings")],
     "indices.get_alias": [(("GET",), "/_aliases")],
+    "indices.exists_alias": [(("HEAD",), "/{index}/_alias")],
+    "indices.put_alias": [
+        (("PUT",), "/_alias"),
+        (("PUT", "POST"), "/_alias/{name}"),
+        (("PUT", "POST"), "/_aliases/{name}"),
+        (("PUT",), "/{index}/_alias"),
+        (("PUT",), "/{index}/_aliases"),
+    ],
     "indices.open": [(("POST",), "/_open")],
     "indices.close": [(("POST",), "/_close")],
 }

@@ -124,6 +124,8 @@ ENDPOINTS = {
         Row("indices.shrink"),
         Row("indices.split"),
         Row("indices.clone"),
+        Row("get_script_context"),
+        Row("get_script_languages"),
         Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),

@@ -73,7 +73,7 @@ FAMILIES: dict[str, Served] = {
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),
 }
-ELSEWHERE = frozenset(("info", "ping"))  # the same for every layout
+ELSEWHERE = frozenset(("info", "ping", "get_script_context", "get_script_languages"))  # the same for every layout
 
 
 def served(endpoint: str) -> Served:
