@@ -147,4 +147,21 @@ row("B37", request("POST", "/zenith.alias/_rollover/zenith.x-000002"), 400, 404)
 row("B37", request("POST", "/books/_rollover/%3Czenith.x-%7Bnow%2Fd%7D-1%3E"), 400, 404)
 row("B37", request("POST", "/books/_rollover", {"aliases": {"zenith.books": {}}}), 400)
 
+# --- names that stand in a body or in a path -------------------------------------------------------------
+
+ALIASED = request("PUT", "/_alias", {"index": "books", "alias": "twin"})
+for index in (RAW, f"books,{RAW}", "zenith.*", "<zenith.books>", ["books", RAW], {"x": RAW}, None, ""):
+    row("B34", request("PUT", "/_alias", {"index": index, "alias": "mine"}), 200, 400, 404, twin=ALIASED)
+    row("B34", request("PUT", "/_alias/mine", {"index": index}), 200, 400, 404, twin=ALIASED)
+for target in ("/_alias", "/_alias/mine", "/books/_alias", "/books/_aliases"):
+    row("B34", request("PUT", target, {"alias": "zenith.books"}), 200, 400, twin=ALIASED)
+    row("B34", request("PUT", target, {}), 200, 400, twin=ALIASED)
+    row("B34", request("PUT", target), 200, 400, twin=ALIASED)
+row("B34", request("PUT", f"/{RAW}/_alias/mine", {"index": "books"}), 200, 400, 404, twin=ALIASED)
+row("B34", request("PUT", "/books/_alias/mine", {"index": RAW}), 400, 404, twin=ALIASED)
+row("B34", request("PUT", "/books/_alias/mine", {"filter": LOOKUP}), 200, 400, 404, twin=ALIASED)
+for cursor in ("", "garbage", "zenith", "FGluY2x1ZGVfY29udGV4dF91dWlk"):
+    row("E01", request("POST", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": cursor}), 400, 404)
+    row("E01", request("DELETE", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": [cursor]}), 400, 404)
+
 __all__ = ["ATTACKS"]
