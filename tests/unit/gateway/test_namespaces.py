@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from tests.unit.gateway.whole import gateway, refused, sent
@@ -83,3 +84,29 @@ def test_analysis_with_files_of_a_node_is_refused(gate):
     body = {"text": "a", "tokenizer": "standard", "filter": [{"type": "multiplexer", "filters": [{"synonyms_path": "x"}]}]}
     assert refused(gate, "POST", "/_analyze", body)[0] == 400
     assert sent(gate, "POST", "/_analyze?index=a", {"text": "a"}).target == "/acme.a/_analyze"
+
+
+def test_alias_may_be_named_in_the_body(gate):
+    one = sent(gate, "PUT", "/_alias", {"index": "a,b*", "alias": "x"})
+    assert (one.target, one.body) == ("/_alias", {"index": "acme.a,acme.b*", "alias": "acme.x"})
+    assert sent(gate, "PUT", "/a/_alias", {"alias": "x"}).target == "/acme.a/_alias"
+
+
+def test_cursor_of_the_body_goes_before_the_one_of_the_path(gate):
+    opened = sent(gate, "POST", "/a/_search?scroll=1m", {}).answer({"_scroll_id": "raw", "hits": {"hits": []}})
+    cursor = orjson.loads(opened.body)["_scroll_id"]
+    for target in ("/_search/scroll/nothing?scroll=1m", "/_search/scroll?scroll_id=nothing&scroll=1m"):
+        one = sent(gate, "POST", target, {"scroll_id": cursor})
+        assert (one.target, one.body) == ("/_search/scroll?scroll=1m", {"scroll_id": "raw"})
+    assert refused(gate, "POST", "/_search/scroll/nothing", {"scroll": "1m"})[0] == 400
+
+
+def test_body_that_is_no_query_is_not_valid(gate):
+    assert refused(gate, "POST", "/a/_validate/query", {"nope": 1}) == (200, {"valid": False})
+    status, body = refused(gate, "POST", "/a/_validate/query?explain=true", {"nope": 1})
+    assert status == 200 and "nope" in body["error"]
+
+
+def test_types_of_mappings_are_refused_as_nodes_do(gate):
+    status, body = refused(gate, "PUT", "/a/_mapping", {"_doc": {"properties": {}}})
+    assert (status, body["error"]["reason"]) == (400, "Types cannot be provided in put mapping requests")
