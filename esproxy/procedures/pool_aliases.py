@@ -84,14 +84,23 @@ def aliases_of(directory: Directory, index: str) -> dict[str, Any]:
 def put_alias(request: Pooled) -> Steps[Reply]:
     known_parameters(request)
     tree = declaration(request)
-    alias = request.parts.get("name") or tree.get("alias")
-    index = request.parts.get("index") or tree.get("index")
-    if not alias or not index:
-        raise Refusal("required [alias] and [index]", type="action_request_validation_exception")
+    alias = _named(tree.get("alias")) or request.parts.get("name")  # the body goes before the path
+    index = _named(tree.get("index")) or request.parts.get("index")
+    if not index:
+        raise Refusal("[indices] can't be empty")
+    if not alias:
+        raise Refusal("[alias] can't be empty string")
     properties = alias_properties({key: value for key, value in tree.items() if key not in ("index", "alias")})
     found, _ = yield from request.resolved(index, request.options())
     yield from _change(request, [("add", name, alias, properties) for name in found.found])
     return _acknowledged(request)
+
+
+def _named(value: Any) -> str | None:
+    """A name in a body as nodes read it: of a list the last one, an object is none."""
+    if isinstance(value, list):
+        value = value[-1] if value else None
+    return value if isinstance(value, str) else None
 
 
 def delete_alias(request: Pooled) -> Steps[Reply]:

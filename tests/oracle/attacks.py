@@ -28,6 +28,7 @@ class Attack:
     twin: bytes
     twin_status: tuple[int, ...] = (200,)
     http: bool = False  # answered below Elasticsearch's REST layer
+    apart: bool = False  # of an endpoint that indices in pools do not have yet: refused there, its twin too
     label: str = field(default="")
 
     def __str__(self) -> str:
@@ -64,10 +65,11 @@ ATTACKS: list[Attack] = []
 
 
 def row(
-    name: str, sent: bytes, *safe: int | None, twin: bytes = GET_OWN, twin_status: tuple[int, ...] = (200,), http: bool = False
-) -> None:
+    name: str, sent: bytes, *safe: int | None, twin: bytes = GET_OWN, twin_status: tuple[int, ...] = (200,), http: bool = False,
+    apart: bool = False,
+) -> None:  # fmt: skip
     line = sent.split(b"\r\n", 1)[0].decode("latin-1")
-    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, f"{line[:70]}#{len(ATTACKS)}"))
+    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, apart, f"{line[:70]}#{len(ATTACKS)}"))
 
 
 def get(name: str, target: str, *safe: int | None, method: str = "GET", **more: Any) -> None:

@@ -1,9 +1,13 @@
-"""More rows of ``attacks``: what administers indices, and what tells of them. F is about figures and tables, K about what is
-made."""
+"""More rows of ``attacks``: what administers indices, what tells of them, and what they are made from."""
 
 from __future__ import annotations
 
-from tests.oracle.attacks import ATTACKS, LOOKUP, RAW, get, request, row
+from functools import partial
+
+from tests.oracle import attacks
+from tests.oracle.attacks import ATTACKS, LOOKUP, RAW, request
+
+row, get = partial(attacks.row, apart=True), partial(attacks.get, apart=True)  # in pools all of these are refused so far
 
 OPEN = request("POST", "/books/_open")
 ANALYZE = request("POST", "/books/_analyze", {"text": "a b"})
@@ -11,39 +15,23 @@ VECTORS = request("GET", "/books/_termvectors/1")
 
 # --- states of indices -----------------------------------------------------------------------------------
 
-for target in (f"/{RAW}/_close", f"/{RAW}/_open", f"/books,{RAW}/_close", "/zenith%2Ebooks/_close", "/%3Czenith.books%3E/_close"):
+CLOSES = (f"/{RAW}/_close", f"/{RAW}/_open", f"/books,{RAW}/_close", "/zenith%2Ebooks/_close", "/%3Czenith.books%3E/_close")
+for target in CLOSES:
     row("W34", request("POST", target), 404, twin=OPEN)
-for target in (
-    "/*/_close",
-    "/_all/_close",
-    "/zenith.*,*/_close",
-    "/*,-books,zenith.*/_close",
-    "/*enith*/_close",
-    "/-nope*/_close",
-):
-    row("W34", request("POST", f"{target}?expand_wildcards=all&ignore_unavailable=true"), 200, 400, 404, twin=OPEN)
+for place in ("*", "_all", "zenith.*,*", "*,-books,zenith.*", "*enith*", "-nope*"):
+    row("W34", request("POST", f"/{place}/_close?expand_wildcards=all&ignore_unavailable=true"), 200, 400, 404, twin=OPEN)
 for target in ("/_close", "/_open", "/_close?index=zenith.books", "/_open?index=zenith.books"):
     row("W34", request("POST", target), 400, 404, twin=OPEN)
-for target in (
-    f"/{RAW}/_forcemerge",
-    f"/{RAW}/_cache/clear",
-    "/_cache/clear?index=zenith.books",
-    "/_forcemerge?index=zenith.books",
-):
+MERGES = (f"/{RAW}/_forcemerge", f"/{RAW}/_cache/clear", "/_cache/clear?index=zenith.books", "/_forcemerge?index=zenith.books")
+for target in MERGES:
     row("W34", request("POST", target), 404)
 
 # --- figures and tables ----------------------------------------------------------------------------------
 
 for api in ("_stats", "_stats/docs", "_segments", "_recovery", "_shard_stores", "_termvectors/1"):
     get("F05", f"/{RAW}/{api}", 404)
-for api in (
-    "_stats",
-    "_stats/_all?level=shards",
-    "_segments",
-    "_recovery?detailed=true",
-    "_shard_stores?status=all",
-    "_search_shards",
-):
+FIGURES = ("_stats", "_stats/_all?level=shards", "_segments", "_recovery?detailed=true", "_shard_stores?status=all")
+for api in (*FIGURES, "_search_shards"):
     for place in ("", "/*", "/_all", "/zenith.*,*", "/*enith*", "/*,-books"):
         get("F05", f"{place}/{api}", 200)
 get("F05", f"/{RAW}/_search_shards", 200, 404)
@@ -71,12 +59,8 @@ for definition in (
     {"type": "hunspell", "locale": "../../etc"},
 ):
     row("B58", request("POST", "/_analyze", {"tokenizer": "standard", "filter": [definition], "text": "a"}), 400, twin=ANALYZE)
-row(
-    "B58",
-    request("POST", "/_analyze", b'{"text":"a","filter":[{"type":"stop","stopwords\\u005fpath":"/etc/passwd"}]}'),
-    400,
-    twin=ANALYZE,
-)
+ESCAPED = b'{"text":"a","filter":[{"type":"stop","stopwords\\u005fpath":"/etc/passwd"}]}'
+row("B58", request("POST", "/_analyze", ESCAPED), 400, twin=ANALYZE)
 for document in (
     {"_index": RAW, "_id": "1", "fields": ["secret"], "term_statistics": True},
     {"_index": RAW, "doc": {"secret": "red"}, "term_statistics": True},
@@ -88,27 +72,18 @@ for document in (
 row("B29", request("POST", "/_mtermvectors?index=zenith.books", {"ids": ["1"]}), 200, 400, 404, twin=VECTORS)
 row("B29", request("POST", "/_mtermvectors", {"ids": ["1"], "parameters": {"_index": RAW}}), 200, 400, 404, twin=VECTORS)
 row("B29", request("GET", f"/{RAW}/_mtermvectors?ids=1"), 200, 404, twin=VECTORS)
-row(
-    "C06", request("POST", "/books/_termvectors", {"doc": {"secret": "canary quick"}, "term_statistics": True}), 200, twin=VECTORS
-)
+MADE_UP = {"doc": {"secret": "canary quick"}, "term_statistics": True}
+row("C06", request("POST", "/books/_termvectors", MADE_UP), 200, twin=VECTORS)
 
 # --- templates -------------------------------------------------------------------------------------------
 
 MADE = request("POST", "/_index_template/_simulate_index/books-x")
 for pattern in ("*", "zenith.*", "*.books", "z*", "**", "*,zenith.*", "<zenith.{now/d}>", "-zenith.*", "_all", ".ds-zenith*", ""):
-    evil = {
-        "index_patterns": [pattern],
-        "priority": 9999,
-        "template": {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}},
-    }
+    given = {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}}
+    evil = {"index_patterns": [pattern], "priority": 9999, "template": given}
     row("B36", request("PUT", "/_index_template/evil", evil), 200, 400, twin=MADE)
-    row(
-        "B36",
-        request("PUT", "/_template/evil", {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}),
-        200,
-        400,
-        twin=MADE,
-    )
+    old = {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}
+    row("B36", request("PUT", "/_template/evil", old), 200, 400, twin=MADE)
     row("B36", request("POST", "/_index_template/_simulate", evil), 200, 400, twin=MADE)
 for body in (
     {"index_patterns": ["x*"], "composed_of": ["zenith.component"]},
@@ -150,6 +125,7 @@ row("B37", request("POST", "/books/_rollover", {"aliases": {"zenith.books": {}}}
 # --- names that stand in a body or in a path -------------------------------------------------------------
 
 ALIASED = request("PUT", "/_alias", {"index": "books", "alias": "twin"})
+row = attacks.row
 for index in (RAW, f"books,{RAW}", "zenith.*", "<zenith.books>", ["books", RAW], {"x": RAW}, None, ""):
     row("B34", request("PUT", "/_alias", {"index": index, "alias": "mine"}), 200, 400, 404, twin=ALIASED)
     row("B34", request("PUT", "/_alias/mine", {"index": index}), 200, 400, 404, twin=ALIASED)

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 ALL = "dedicated per-tenant shared"
+# Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
+NOT_IN_POOLS = (
+    *("lifecycle.closing", "lifecycle.aliases_of_closed", "lifecycle.merging", "lifecycle.upgrading"),
+    *("statistics.stats", "statistics.shards", "statistics.cat_aliases", "statistics.cat_shards"),
+    *("analysis.analyze", "analysis.term_vectors", "resizing.rollover", "resizing.resize"),
+    *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),
+)
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
+    *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
     ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", "dedicated", "the warning beside the error"),
     ("templates.legacy", "PUT /_template/_bad", "es", "dedicated", "the warning beside the error"),
     ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
