@@ -299,6 +299,22 @@ def test_alias_stands_for_its_index() -> None:
     assert status == 201 and answer["_index"] == "books"
 
 
+@pytest.mark.parametrize(
+    ("target", "body", "reason"),
+    [
+        ("/_alias", {"alias": "x"}, "[indices] can't be empty"),
+        ("/_alias/x", {}, "[indices] can't be empty"),
+        ("/_alias/x", {"index": []}, "[indices] can't be empty"),
+        ("/logs/_alias", {}, "[alias] can't be empty string"),
+        ("/logs/_alias/x", {"index": "nope"}, "no such index [nope]"),
+        ("/logs/_alias/x", {"index": ["logs", "nope"]}, "no such index [nope]"),
+    ],
+)
+def test_alias_is_named_by_the_body_before_the_path(target: str, body: Any, reason: str) -> None:
+    status, answer = gate().ask("PUT", target, body, lambda send: (404, {"found": False}))
+    assert (status, answer["error"]["reason"]) == (404 if "such" in reason else 400, reason)
+
+
 def test_tenant_without_directory_sees_nothing_of_others() -> None:
     it = gate()
     assert it.ask("GET", "/logs/_search", tenant="zenith")[0] == 404
