@@ -32,13 +32,16 @@ from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
 
 JSON = b"application/json"
-WHOLE = ("aggs", "aggregations", "collapse", "suggest", "profile", "pit", "slice", "knn", "retriever", "rank")
+WHOLE = ("aggs", "aggregations", "collapse", "suggest", "profile", "slice", "knn", "retriever", "rank")
 SUMS = ("total", "updated", "created", "deleted", "batches", "version_conflicts", "noops", "throttled_millis", "count")
 WINDOW = 10_000  # hits that a node counts unless it is told otherwise
 
 
-def fan_out(request: Pooled, targets: list[Target], given: bytes, why: Divided, *, filtered: bool = True) -> Steps[Reply]:
-    """``given``: the client's body, with the query of its parameters."""
+def fan_out(
+    request: Pooled, targets: list[Target], given: bytes, why: Divided, *, filtered: bool = True, pit: bool = False
+) -> Steps[Reply]:
+    """``given``: the client's body, with the query of its parameters. ``pit``: it says where, by a point in time, which is one
+    for all."""
     plan = request.plan
     name = plan.route.row.name
     tree = orjson.loads(given) if given else {}
@@ -49,7 +52,7 @@ def fan_out(request: Pooled, targets: list[Target], given: bytes, why: Divided, 
         page = Page.of(plan.query, tree, why)
         calls = []
         for target in targets:
-            calls.append((yield from _call(request, target, page.body(tree), filtered, drop=("from", "size"))))
+            calls.append((yield from _call(request, target, page.body(tree), filtered, drop=("from", "size"), pit=pit)))
         answers = yield Calls(calls)
     elif name in ("count", "indices.validate_query"):
         calls = []
@@ -80,14 +83,16 @@ def _whole(query: dict[str, str], body: dict[str, Any]) -> list[str]:
     return [key for key in WHOLE if body.get(key)] + (["scroll"] if "scroll" in query else [])
 
 
-def _call(request: Pooled, target: Target, body: bytes, filtered: bool, drop: tuple[str, ...] = ()) -> Steps[Call]:
+def _call(
+    request: Pooled, target: Target, body: bytes, filtered: bool, drop: tuple[str, ...] = (), pit: bool = False
+) -> Steps[Call]:
     plan = request.plan
     assert plan.endpoint.request is not None
     sent = yield from search_body(request, [target], plan.endpoint.request, body or b"{}", filtered=filtered)
     query = physical_query(plan, [target], PoolResolver(plan, [target]))
-    for key in drop:
+    for key in (*drop, "routing") if pit else drop:
         query.pop(key, None)
-    template = plan.route.with_index or plan.route.template
+    template = plan.route.template if pit else plan.route.with_index or plan.route.template
     path = [target.physical if part == "{index}" else part for part in template]
     return request.send("POST", path, query, sent, request.media or JSON)
 
@@ -112,6 +117,7 @@ def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], fi
 def _restored(request: Pooled, target: Target, answer: Answer, undo: Undo) -> tuple[int, dict[str, Any]]:
     plan = request.plan
     reader = PoolAnswer(plan, [target], request.sent_as)
+    reader.seal = request.seal
     tree = exact.loads(unwrapped(restore(plan, answer, reader)))
     if undo and not is_error(answer.status, answer.body):
         tree = undo.restore(tree, reader.name)
@@ -225,7 +231,9 @@ class Page:
         for (descends, nulls_first), x, y in zip(self.orders, a["sort"], b["sort"], strict=False):
             if found := _compare(x, y, descends, nulls_first):
                 return found
-        return 0
+        more = slice(len(self.orders), None)  # what nodes add, of a point in time: the place of a document
+        rest = zip(a["sort"][more], b["sort"][more], strict=False)
+        return next((found for x, y in rest if (found := _compare(x, y, False, False))), 0)
 
     def total(self, totals: list[Any]) -> Any:
         if isinstance(totals[0], int):

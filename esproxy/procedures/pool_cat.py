@@ -27,6 +27,7 @@ from esproxy.procedures.pool_search import nothing, search_body
 from esproxy.procedures.pool_search import reply as node_reply
 from esproxy.procedures.pool_settings import uuid_of
 from esproxy.procedures.pooled import Pooled
+from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.pool_query import body_with_query, physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
 from esproxy.tenancy.target import Target, filter_of, physical_expression
@@ -241,27 +242,44 @@ def _counts(request: Pooled, targets: list[Target]) -> Steps[dict[str, tuple[int
 def count(request: Pooled) -> Steps[Reply]:
     """``_cat/count`` has no body for a filter: a count, put into the row that the node makes for nothing."""
     plan = request.plan
+    if plan.query.get("help", "false") != "false":
+        told = yield request.send("GET", ["_cat", "count"], {"help": "true"})
+        return Reply(told.status, _headers(request, told), told.body)
     targets = yield from request.some(request.parts.get("index", "_all"), request.options())
     query = physical_query(plan, targets, None)
-    routing = query.pop("routing", None)
+    query.pop("routing", None)
     header = query.pop("v", "false") != "false"
+    try:
+        answers = [(yield from _counted(request, targets))]
+    except Divided:
+        answers = []
+        for target in targets:
+            answers.append((yield from _counted(request, [target])))
+    for answer in answers:
+        if is_error(answer.status, answer.body):
+            return node_reply(request, answer)
+    counted = str(sum(orjson.loads(answer.body)["count"] for answer in answers))
+    told = yield request.send("GET", ["_cat", "count", nothing(request)], {**query, "format": "json"})
+    if told.status >= 400:
+        return node_reply(request, told)
+    rows: Rows = orjson.loads(told.body)
+    for row in rows:
+        for column in row.keys() & {"count", "dc", "docs.count", "docsCount"}:
+            row[column] = counted
+    plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
+    return _table(request, rows, columns_of(plan, rows), told, header)
+
+
+def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
+    plan = request.plan
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
     body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
     expression = physical_expression(targets) or nothing(request)
+    routing = physical_query(plan, targets, None).get("routing")
     routed = {"routing": routing} if routing and targets else {}
     answer = yield request.send("POST", [expression, "_count"], routed, body, b"application/json")
-    if is_error(answer.status, answer.body):
-        return node_reply(request, answer)
-    told = yield request.send("GET", ["_cat", "count", nothing(request)], {**query, "format": "json"})
-    if told.status >= 400 or query.get("help", "false") != "false":
-        return node_reply(request, told) if told.status >= 400 else Reply(200, _headers(request, told), told.body)
-    rows: Rows = orjson.loads(told.body)
-    for row in rows:
-        for column in row.keys() & {"count", "dc", "docs.count", "docsCount"}:
-            row[column] = str(orjson.loads(answer.body)["count"])
-    plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
-    return _table(request, rows, columns_of(plan, rows), told, header)
+    return answer
 
 
 def health(request: Pooled) -> Steps[Reply]:

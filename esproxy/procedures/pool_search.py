@@ -64,7 +64,8 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
             body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
         query = physical_query(plan, targets, PoolResolver(plan, targets))
     except Divided as why:
-        return (yield from fan_out(request, targets, given, why, filtered=filtered))
+        by_pit = pit is not None and "index" not in request.parts
+        return (yield from fan_out(request, targets, given, why, filtered=filtered, pit=by_pit))
     plan.meta = request.undo[-1] or None if request.undo else None
     if plan.typed:
         query["typed_keys"] = "true"
