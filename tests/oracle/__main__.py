@@ -101,7 +101,7 @@ def compare_one(run: Run, client: WireClient, engine: Engine, placement: str) ->
     for one in found:
         if one.place not in listed:
             print(one)
-    differing = len({one.place for one in found} - listed) + len(run.played) - len(other.played)
+    differing = len({one.place for one in found} - listed) + (0 if other.ended else len(run.played) - len(other.played))
     return [len(run.played), len(run.played) - differing - len(listed), len(listed), differing], note
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from esproxy.api.deviations import DEVIATIONS
 from tests.oracle.answer import Answer, Number, Raw, parse
 from tests.oracle.client import Client
 from tests.oracle.scenario import Call, Engine, Scenario
@@ -29,6 +30,10 @@ class Played:
 class Run:
     scenario: Scenario
     played: list[Played] = field(default_factory=list)
+    ended: bool = False  # by a call that was refused as a row says, from whose answer a value was wanted
+
+
+REFUSED = {row.name: row.refused.split("|") for row in DEVIATIONS if row.refused}
 
 
 class Unplayable(Exception):
@@ -66,10 +71,15 @@ def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = N
         if watch is not None:
             watch(scenario, call, raw)
         answer = parse(raw, call.method)
-        for name, path in call.save.items():
-            saved[name] = _pick(answer.body, path, f"{scenario.name}: {call}")
+        refused = str(raw.status) in REFUSED.get(call.differs or "", ())
+        if not (refused and call.save):
+            for name, path in call.save.items():
+                saved[name] = _pick(answer.body, path, f"{scenario.name}: {call}")
         answer.saved = dict(saved)
         run.played.append(Played(call, target, body, raw, answer))
+        if refused and call.save:
+            run.ended = True
+            return run
     return run
 
 

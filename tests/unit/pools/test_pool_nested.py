@@ -266,6 +266,42 @@ def test_calls_by_query_go_one_after_the_other_within_max_docs() -> None:
     assert len(it.sends) == 1
 
 
+def test_point_in_time_over_objects_is_read_once_for_each() -> None:
+    it = nested("elasticsearch")
+    shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+    _, opened = it.ask("POST", "/logs,books/_pit?keep_alive=1m", b"", lambda send: {"id": "NODES", "_shards": shards})
+    it.sends.clear()
+
+    def node(send: Send) -> Any:
+        number = index_of(send)
+        values = [[1, 5], [2, 6]] if number == 17 else [[1, 2], [3, 7]]
+        return {**hits(*(found(number, str(n), None, sort=[n, place]) for n, place in values)), "pit_id": "NODES"}
+
+    body = {"sort": [{"n": "asc"}], "pit": {"id": opened["id"]}, "size": 3, "query": {"match": {"t": "x"}}}
+    status, answer = it.ask("POST", "/_search", body, node)
+    assert status == 200, answer
+    assert [one["sort"] for one in answer["hits"]["hits"]] == [[1, 2], [1, 5], [2, 6]]
+    assert answer["pit_id"] == opened["id"] != "NODES"
+    assert {(send.target, orjson.loads(send.body)["pit"]["id"]) for send in it.sends} == {(b"/_search", "NODES")}
+    status, answer = it.ask("POST", "/_search", {**body, "aggs": {"a": {"max": {"field": "n"}}}}, node)
+    assert status == 400 and "[aggs]" in answer["error"]["reason"]
+
+
+def test_cat_count_of_objects_is_summed_and_its_columns_are_told() -> None:
+    it = nested("elasticsearch")
+
+    def node(send: Send) -> Any:
+        if b"_cat" in send.target:
+            return [{"epoch": "1", "timestamp": "t", "count": "0"}]
+        return {"count": 2 if b"n17.t" in send.body else 3, "_shards": {}}
+
+    status, answer = it.ask("GET", "/_cat/count/logs,books?q=t:x&format=json", b"", node)
+    assert status == 200 and answer[0]["count"] == "5"
+    it.sends.clear()
+    assert it.ask("GET", "/_cat/count?help", b"", lambda send: [])[0] == 200
+    assert it.sent.target == b"/_cat/count?help=true"
+
+
 def test_health_of_indices_in_one_physical_index_is_told_for_each() -> None:
     it = nested("elasticsearch")
 
