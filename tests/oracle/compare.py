@@ -40,7 +40,7 @@ def _short(value: Any) -> str:
 
 
 def compare_runs(direct: Run, proxied: Run, placement: str) -> list[Difference]:
-    """All differences of a scenario. Both runs have played the same calls, unless one of the proxied was refused as a row says."""
+    """All differences of a scenario. Both runs have played the same calls, unless a proxied one was refused as a row says."""
     found: list[Difference] = []
     layouts = layouts_in(placement)
     for place, (ours, theirs) in enumerate(zip(direct.played, proxied.played, strict=not proxied.ended)):
@@ -55,8 +55,9 @@ def compare(where: tuple[str, int], direct: Played, proxied: Played, layouts: Co
     if call.differs is not None:
         named = [row for row in rows if row.name in call.differs.split()]
         alone = len(layouts) == 1  # in a mixture, the indices may lie elsewhere
-        if named and named[0].refused and (alone or str(proxied.answer.status) in named[0].refused.split("|")):
-            return _refused(where, call, proxied, named[0])
+        refusing = next((row for row in named if row.refused), None)
+        if refusing is not None and (alone or str(proxied.answer.status) in refusing.refused.split("|")):
+            return _refused(where, call, proxied, refusing)
         everywhere += named
     left, right = normalise(direct.answer, str(call), layouts), normalise(proxied.answer, str(call), layouts)
     for row in everywhere:

@@ -71,7 +71,7 @@ def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = N
         if watch is not None:
             watch(scenario, call, raw)
         answer = parse(raw, call.method)
-        refused = str(raw.status) in REFUSED.get(call.differs or "", ())
+        refused = any(str(raw.status) in REFUSED.get(name, ()) for name in (call.differs or "").split())
         if not (refused and call.save):
             for name, path in call.save.items():
                 saved[name] = _pick(answer.body, path, f"{scenario.name}: {call}")
