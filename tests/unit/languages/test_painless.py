@@ -223,7 +223,9 @@ def test_rewrite_under_a_source_root_reaches_computed_paths_too() -> None:
 
 HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substring(9):i.substring(5)} "
 OWN = "String esproxyOwn(def v){return v==null?null:v.substring(v.indexOf(':')+1)} "
-ROUTING = "String esproxyRouting(def v){if(v==null)return null;String r=v.substring(v.indexOf(':')+1);return r.length()==0?null:r} "
+ROUTING = (
+    "String esproxyRouting(def v){if(v==null)return null;String r=v.substring(v.indexOf(':')+1);return r.length()==0?null:r} "
+)
 
 
 @pytest.mark.parametrize(

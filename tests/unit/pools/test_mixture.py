@@ -91,7 +91,9 @@ def test_alias_stands_for_indices_of_both_kinds_with_their_own_filters() -> None
     assert node.sent.target.partition(b"/_search")[0] == b"/acme.big-1,pool~books-1"
     either = orjson.loads(node.sent.body)["query"]["constant_score"]["filter"]["bool"]["should"]
     filtered = next(part["bool"]["filter"] for part in either if "bool" in part)
-    assert filtered[0] == {"terms": {"_index": ["acme.big-1", "\x00"]}} and filtered[1]["bool"]["should"] == [{"term": {"w": "x"}}]
+    assert filtered[0] == {"terms": {"_index": ["acme.big-1", "\x00"]}} and filtered[1]["bool"]["should"] == [
+        {"term": {"w": "x"}}
+    ]
 
 
 def test_expression_with_a_missing_name_is_a_404_in_its_words() -> None:

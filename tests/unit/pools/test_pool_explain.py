@@ -94,4 +94,8 @@ def test_document_to_be_like_is_routed_and_alone_or_in_a_list() -> None:
         assert wrapped["must_not"] == [{"terms": {"_id": ["acme.17:1"]}}]
         sent = wrapped["must"][0]["more_like_this"]["like"]
         one = {"_index": "pool~books-1", "_id": "acme.18:1", "routing": "acme.18:"}
-        assert sent == one if isinstance(sent, dict) else sent == [one, {"_index": "pool~logs-1", "doc": {}, "routing": "acme.17:esproxy~unused"}]
+        assert (
+            sent == one
+            if isinstance(sent, dict)
+            else sent == [one, {"_index": "pool~logs-1", "doc": {}, "routing": "acme.17:esproxy~unused"}]
+        )

@@ -147,7 +147,12 @@ def test_wrapped_query_is_read_like_any_other() -> None:
         found = must(asked("/logs/_search", {"query": query}))
         found = found["bool"]["must"][0] if "bool" in found["bool"]["must"][0] else found
         assert found["bool"]["must"] == [{"term": {"n~2": 1}}, {"terms": {"_id": ["acme.17:5"]}}]
-    for bad in ({"wrapper": {"query": "%%"}}, {"wrapper": {"query": "eyJ4"}}, wrapper([1]), wrapper({"wildcard": {"_routing": "x"}})):
+    for bad in (
+        {"wrapper": {"query": "%%"}},
+        {"wrapper": {"query": "eyJ4"}},
+        wrapper([1]),
+        wrapper({"wildcard": {"_routing": "x"}}),
+    ):
         it = gate()
         assert it.ask("POST", "/logs/_search", {"query": bad})[0] == 400 and it.sends == []
 

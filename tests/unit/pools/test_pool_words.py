@@ -9,7 +9,7 @@ import pytest
 
 from esproxy.catalogue.documents import Alias
 from esproxy.exchange import Send
-from tests.unit.pools.pool_gate import gate, hit, hits
+from tests.unit.pools.pool_gate import gate
 
 DONE = {"_index": "pool~logs-1", "_id": "acme.17:1", "_version": 1, "result": "created", "_seq_no": 0}
 
@@ -25,10 +25,14 @@ DONE = {"_index": "pool~logs-1", "_id": "acme.17:1", "_version": 1, "result": "c
 )
 def test_document_that_no_node_takes_goes_as_it_is(raw: bytes, sent: bytes) -> None:
     it = gate()
-    it.ask("PUT", "/logs/_doc/1", raw, lambda send: (400, {"error": {"type": "x", "reason": "y", "root_cause": []}, "status": 400}))
+    it.ask(
+        "PUT", "/logs/_doc/1", raw, lambda send: (400, {"error": {"type": "x", "reason": "y", "root_cause": []}, "status": 400})
+    )
     assert it.sent.body == sent
     it = gate()
-    it.ask("POST", "/_bulk", b'{"index":{"_index":"logs","_id":"1"}}\n' + raw + b"\n", lambda send: {"items": [], "errors": False})
+    it.ask(
+        "POST", "/_bulk", b'{"index":{"_index":"logs","_id":"1"}}\n' + raw + b"\n", lambda send: {"items": [], "errors": False}
+    )
     assert it.sent.body.split(b"\n")[1] == sent
 
 
@@ -36,7 +40,12 @@ def test_document_in_bytes_that_are_no_text_is_refused_unsent() -> None:
     it = gate()
     for raw in (b'\xef\xbb\xbf{"w":1}', b'{"w":"\xc0\x80"}'):  # which nodes take
         assert it.ask("PUT", "/logs/_doc/1", raw)[0] == 400 and it.sends == []
-    it.ask("POST", "/_bulk", b'{"index":{"_index":"logs","_id":"1"}}\n{"w":"\xc0\x80"}\n', lambda send: {"items": [], "errors": False})
+    it.ask(
+        "POST",
+        "/_bulk",
+        b'{"index":{"_index":"logs","_id":"1"}}\n{"w":"\xc0\x80"}\n',
+        lambda send: {"items": [], "errors": False},
+    )
     assert it.sent.body.split(b"\n")[1] == b"{"
 
 
@@ -99,7 +108,11 @@ def test_multi_get_puts_errors_where_their_documents_are() -> None:
 
 @pytest.mark.parametrize(
     ("doc", "sent"),
-    [({"_id": "1"}, {"_id": "1"}), ({"_index": "logs"}, {"_index": "_esproxy~refused"}), ({"_index": None, "_id": "1"}, {"_id": "1"})],
+    [
+        ({"_id": "1"}, {"_id": "1"}),
+        ({"_index": "logs"}, {"_index": "_esproxy~refused"}),
+        ({"_index": None, "_id": "1"}, {"_id": "1"}),
+    ],
 )
 def test_multi_get_lets_the_node_say_what_is_missing(doc: dict[str, Any], sent: dict[str, Any]) -> None:
     it = gate()
@@ -131,5 +144,3 @@ def test_alias_that_is_required_and_not_there_makes_nothing() -> None:
     refused = {"_index": "_esproxy~refused", "_id": "-", "status": 400, "error": {"type": "x", "reason": "y"}}
     _, answer = it.ask("POST", "/_bulk", body, lambda send: {"errors": True, "items": [{"index": refused}, {"index": item}]})
     assert [one["index"]["status"] for one in answer["items"]] == [404, 201]
-
-
