@@ -91,6 +91,12 @@ class _Twice(Exception):
     """A document with two members of one name, which no node takes."""
 
 
+# What is sent for a document that is none: the node refuses it in its own words. Never the client's bytes: what the node reads of
+# them before it stumbles would meet others' fields of the same names, and an error about one would tell of it; and a comment,
+# which is no JSON here, nodes take.
+NO_DOCUMENT = b"{"
+
+
 class _Number(str):
     """A number as it was written."""
 
@@ -107,7 +113,7 @@ class _Rewrite:
             document = json.loads(raw, object_pairs_hook=_Members, parse_int=_Number, parse_float=_Number)
             self._value(document, self.names)
         except _Twice:
-            return raw  # as it was written, for the node to refuse
+            return NO_DOCUMENT
         except (ValueError, RecursionError):
             raise Refusal("failed to parse", type="mapper_parsing_exception") from None
         return "".join(_written(document)).encode() if self.changed else raw

@@ -10,6 +10,7 @@ from esproxy.api.kinds import Mark
 from esproxy.bodies import refusal
 from esproxy.catalogue.dynamic_rules import Unparsed
 from esproxy.catalogue.inference import new_fields
+from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.procedures.pool_tree import needs_tree, rewrite, unwrapped_queries
@@ -61,12 +62,6 @@ def physical(raw: bytes, target: Target, plan: Plan, routed: bool) -> tuple[byte
     return target.stored(raw, routed=routed), {}
 
 
-def unreadable(run: core.Pass) -> bool:
-    """Is a document none that any node takes? Then it goes as it is, and the node says what is wrong with it. Bytes that are no
-    UTF-8 are not among what no node takes."""
-    return run.error is not None and run.error.status in UNREADABLE
-
-
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then."""
     whole = request.plan.cluster.engine.tables.states[state].get("kind") == "DOC"
@@ -78,8 +73,8 @@ def document_body(request: Pooled, target: Target, state: int, body: bytes) -> S
         if not run.misses:
             if run.status is core.Status.OK:
                 return out, target
-            if whole and unreadable(run):
-                return body, target
+            if whole and run.error is not None and run.error.status in UNREADABLE:
+                return NO_DOCUMENT, target
             raise refusal(request.plan, run, body)
         yield from request.add(target, resolver.wanted)
         target = yield from request.renewed(target)

@@ -4,8 +4,8 @@
 
 Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
 refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
-400 on every node, in its place, and what the item says is replaced by the reason. A document that is not JSON goes as it is, and
-the node gives the reason.
+400 on every node, in its place, and what the item says is replaced by the reason. For a document that is
+not JSON another such goes, and the node says that it cannot be parsed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import orjson
 from esproxy import core
 from esproxy.answer import is_error
 from esproxy.bodies import refusal
+from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
 from esproxy.procedures.made_id import new_id
-from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver, unreadable
+from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver
 from esproxy.procedures.pool_bulk_lines import Record, read_lines
 from esproxy.procedures.pool_documents import EXTERNAL, physical_id
 from esproxy.procedures.pool_reply import reply as restored_reply
@@ -33,7 +34,6 @@ from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, res
 from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
 from esproxy.tenancy.target import NOWHERE, Target
 
-POISON = b"{"  # a document that no node takes
 SOURCE = ("_source", "_source_includes", "_source_excludes")
 
 
@@ -238,7 +238,7 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     elif record.verb == "update":
         raise refusal(plan, run, source)
     else:
-        record.out = source if unreadable(run) else POISON  # the node says that it cannot be parsed
+        record.out = NO_DOCUMENT
 
 
 def _lines(record: Record) -> bytes:

@@ -78,6 +78,7 @@ def tidy(own: SharedCluster) -> Iterator[SharedCluster]:
     yield own
     with closing(own.served.client()) as client:
         assert client.send("DELETE", "/*,-books?expand_wildcards=all", {}, None).status == 200
+        assert client.send("DELETE", "/books/_alias/*", {}, None).status in (200, 404)
         for kind in ("_index_template", "_template", "_component_template"):  # refused where the tenant has pools
             assert client.send("DELETE", f"/{kind}/*", {}, None).status in (200, 400, 404)
 

@@ -15,7 +15,7 @@ from esproxy.catalogue.dynamic_rules import compile_rules, number_kind
 from esproxy.catalogue.dynamic_templates import templates
 from esproxy.catalogue.fields import first_fields, flatten, nest
 from esproxy.catalogue.inference import infer, new_fields, read
-from esproxy.catalogue.renaming import Renames, logical_path
+from esproxy.catalogue.renaming import NO_DOCUMENT, Renames, logical_path
 from esproxy.errors import EsproxyError, Refusal
 
 ES, OS = ("elasticsearch", "9.4.3"), ("opensearch", "3.8.0")
@@ -233,13 +233,16 @@ KNOWN = {
         (b'{"g":{"a":1,"lat":2}}', b'{"g~2":{"a":1,"lat":2}}'),
         (b'{"t~1":1}', b'{"t~1~1":1}'),
         (b'{"u":{"a":1},"u.a":2,"a":1.50e+3}', b'{"u":{"a":1},"u.a":2,"a~2":1.50e+3}'),
-        (b'{"a":null,"a":2}', b'{"a":null,"a":2}'),  # the node says that it is there twice
         (b'{"\\u0061":"\\ud83d"}', b'{"a~2":"\\ud83d"}'),
     ],
 )
 def test_documents_are_renamed_both_ways(logical: bytes, physical: bytes) -> None:
     assert Renames.of(KNOWN).physical_document(logical) == physical
     assert json.loads(Renames.of(KNOWN).logical_document(physical)) == json.loads(logical)
+
+
+def test_document_with_a_name_twice_is_none() -> None:
+    assert Renames.of(KNOWN).physical_document(b'{"a":null,"a":2}') == NO_DOCUMENT
 
 
 @pytest.mark.parametrize("raw", [b'{"plain" : 1}', b'{"x":{"a":1}}', b"{}", b"[]"])
