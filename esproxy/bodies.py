@@ -16,7 +16,7 @@ import orjson
 
 from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
-from esproxy.errors import NotValid, Refusal
+from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import refuse_files, rewrite_settings
@@ -163,10 +163,18 @@ class JsonBody:
 
     def end(self, out: bytes) -> bytes:
         plan = self.plan
+        if not self.wants_whole:
+            return out
+        try:
+            tree = orjson.loads(out)
+        except orjson.JSONDecodeError as error:
+            if "surrogate" not in error.msg:
+                raise
+            raise half_a_character() from None
         if self.check is not None:
-            self.check(orjson.loads(out))
+            self.check(tree)
         if self.by_index:
-            plan.meta = meta = MetaFields.of_body(orjson.loads(out))
+            plan.meta = meta = MetaFields.of_body(tree)
             if meta.inputs:
                 return exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
         return out

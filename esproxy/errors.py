@@ -248,5 +248,10 @@ def invalid_index_name(name: str, why: str) -> Refusal:
     return Refusal(reason, type="invalid_index_name_exception", index_uuid="_na_", index=name)
 
 
+def half_a_character() -> Refusal:
+    """A surrogate without its other half in a body that has to be read as a tree."""
+    return Refusal("half of a character, a surrogate without the other, cannot stand here", type="parsing_exception")
+
+
 def too_large(limit: int) -> Refusal:
     return Refusal(f"the body is larger than {limit} bytes", status=413, type="content_too_long_exception")

@@ -28,7 +28,7 @@ from esproxy.catalogue.documents import CLOSED, OPEN, Directory, Entry, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, own_media
+from esproxy.errors import Failed, Refusal, half_a_character, own_media
 from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
@@ -359,6 +359,10 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
     while True:
         try:
             reply = yield from family(request)
+        except orjson.JSONDecodeError as error:
+            if "surrogate" not in error.msg:
+                raise
+            raise half_a_character() from None
         except Missing as error:
             request.plan.create = error.name
             return GO

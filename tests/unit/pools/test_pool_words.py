@@ -138,3 +138,13 @@ def test_alias_that_is_required_and_not_there_makes_nothing() -> None:
     refused = {"_index": "_esproxy~refused", "_id": "-", "status": 400, "error": {"type": "x", "reason": "y"}}
     _, answer = it.ask("POST", "/_bulk", body, lambda send: {"errors": True, "items": [{"index": refused}, {"index": item}]})
     assert [one["index"]["status"] for one in answer["items"]] == [404, 201]
+
+
+@pytest.mark.parametrize("target", ["/logs/_search", "/logs/_count", "/logs/_mapping"])
+def test_half_a_character_is_refused(target: str) -> None:
+    it = gate()
+    method = "PUT" if target.endswith("_mapping") else "POST"
+    status, answer = it.ask(
+        method, target, b'{"query":{"match":{"a":"\\ud800"}}}' if method == "POST" else b'{"_meta":{"a":"\\ud800"}}'
+    )
+    assert status == 400 and "half of a character" in answer["error"]["reason"] and it.sends == []
