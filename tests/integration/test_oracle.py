@@ -26,7 +26,7 @@ FLOORS = {
     "es": {"url": 0.95, "parameter": 0.95, "request": 0.95},
     "os": {"url": 0.95, "parameter": 0.95, "request": 0.95},
 }
-YOUNG_FLOORS = {"url": 0.5, "parameter": 0.15, "request": 0.5}
+YOUNG_FLOORS = {"url": 0.5, "parameter": 0.1, "request": 0.5}
 
 SHARED = 0.8  # of the indices that the scenarios make in pools, and that nothing keeps from sharing
 MADE = 50  # of them in each layout, at least
