@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--placement", action="append", choices=PLACEMENTS,
         help=f"run the oracle and what stands on it with indices placed so, may be given again (default: {' '.join(DEFAULT)})",
     )
+    parser.addoption("--wide", action="store_true", help="run also what takes many minutes: mutants of pools, nodes that break")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,3 +61,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("engines that did not run", yellow=True)
         for line in lines:
             terminalreporter.write_line(line)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--wide"):
+        skip = pytest.mark.skip(reason="takes many minutes: --wide runs it, as `tox -e wide` does")
+        for item in items:
+            if item.get_closest_marker("wide"):
+                item.add_marker(skip)

@@ -25,6 +25,7 @@ from tests.fleet.proxies import Fleet
 from tests.fleet.state import State, everything
 from tests.integration.proxy import free_port
 
+pytestmark = pytest.mark.wide
 POOLED = [layout for layout in LAYOUTS_AVAILABLE if layout != "dedicated"]
 LATER = 180.0  # seconds until what is broken has failed, and what is mended works; at most
 LEASE = 5.0

@@ -11,6 +11,7 @@ from tests.integration.proxy import own_clear
 from tests.oracle.mutants import Mutant
 from tests.oracle.pool_mutants import UNREACHABLE, VERIFICATIONS, Verification, mutants
 
+pytestmark = pytest.mark.wide
 HERE = pytest.mark.parametrize("placement", ["shared"], scope="session")
 
 
