@@ -25,7 +25,7 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED
-from esproxy.tenancy.pool_rewrite import text_of
+from esproxy.tenancy.pool_places import text_of
 from esproxy.tenancy.target import Target
 
 PROPERTIES = ("filter", "index_routing", "is_hidden", "is_write_index", "search_routing")

@@ -29,9 +29,10 @@ from esproxy.procedures.pool_reply import reply as restored_reply
 from esproxy.procedures.pooled import Apart, Missing, Pooled
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.one_name import check_new_name, missing, no_alias
+from esproxy.tenancy.pool_places import text_of
 from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
-from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import NOWHERE, Target
 
 SOURCE = ("_source", "_source_includes", "_source_excludes")

@@ -21,8 +21,9 @@ from esproxy.procedures.pooled import Apart, Pooled
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import missing
+from esproxy.tenancy.pool_places import text_of
 from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver, text_of, walk
+from esproxy.tenancy.pool_rewrite import PoolResolver, walk
 from esproxy.tenancy.target import NOWHERE, UNFILTERED, Target
 
 

@@ -23,8 +23,9 @@ from esproxy.procedures.pooled import Pooled
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import Several
+from esproxy.tenancy.pool_places import text_of
 from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver, text_of
+from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import UNFILTERED, physical_expression, search_routing
 

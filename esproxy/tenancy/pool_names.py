@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.pool_rewrite import lookup_keys
+from esproxy.tenancy.pool_places import lookup_keys, members
 from esproxy.tenancy.target import OURS, Target, filter_of
 
 INDEX, ID = "_index", "_id"
@@ -41,21 +41,12 @@ class Clause(NamedTuple):
 
 def clauses(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Clause]:
     """Every clause of a tree under its rule table."""
-    row = states[state]
-    if isinstance(tree, list):
-        for item in tree:
-            yield from clauses(states, row.get("items", state), item)
-    elif isinstance(tree, dict):
-        keys: dict[str, int] = row.get("keys", {})
-        other = row.get("other", ("COPY", 1))[1]
-        for key, value in list(tree.items()):
-            below = keys.get(key, other)
-            known = states[below].get("keys", {})
-            for field in (INDEX, ID) if lookup_keys(states, known) is None else ():
-                kind = states[known[field]].get("kind") if field in known else None
-                if kind is not None and Kind[kind] in (Kind.EXPR, Kind.INDEX, Kind.ID) and _compared(value, field):
-                    yield Clause(tree, key, field)
-            yield from clauses(states, below, value)
+    for holder, _, key, below in members(states, state, tree):
+        known = states[below].get("keys", {})
+        for field in (INDEX, ID) if lookup_keys(states, known) is None else ():
+            kind = states[known[field]].get("kind") if field in known else None
+            if kind is not None and Kind[kind] in (Kind.EXPR, Kind.INDEX, Kind.ID) and _compared(holder[key], field):
+                yield Clause(holder, key, field)
 
 
 def _compared(value: Any, field: str) -> bool:

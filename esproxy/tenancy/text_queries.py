@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from esproxy.errors import Refusal
 from esproxy.tenancy.fieldnames import Divided
+from esproxy.tenancy.pool_places import members
 from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target
 
@@ -29,18 +30,9 @@ class Text(NamedTuple):
 
 def texts(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Text]:
     """Every such query of a tree. Its options may be changed."""
-    row = states[state]
-    if isinstance(tree, list):
-        for item in tree:
-            yield from texts(states, row.get("items", state), item)
-    elif isinstance(tree, dict):
-        keys: dict[str, int] = row.get("keys", {})
-        other = row.get("other", ("COPY", 1))[1]
-        queries = QUERY_STRING in keys and "bool" in keys
-        for key, value in tree.items():
-            if queries and key in NAMES and isinstance(value, dict):
-                yield Text(key, value)
-            yield from texts(states, keys.get(key, other), value)
+    for holder, keys, key, _ in members(states, state, tree):
+        if key in NAMES and QUERY_STRING in keys and "bool" in keys and isinstance(holder[key], dict):
+            yield Text(key, holder[key])
 
 
 def wanted(body: bytes, resolver: PoolResolver) -> bool:
