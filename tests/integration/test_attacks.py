@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.integration.proxy import SharedCluster
-from tests.oracle.attacks import RAW, VICTIM, Attack, request
-from tests.oracle.attacks_admin import ATTACKS
+from tests.oracle.attack import RAW, VICTIM, Attack, request
+from tests.oracle.attacks import ATTACKS
 from tests.oracle.neighbours import TENANT
 
 WATCHED = frozenset({"books", "logs-a"})  # the names whose indices an attack may have changed, the others' and the decoys

@@ -1,13 +1,14 @@
-"""More rows of ``attacks``: what administers indices, what tells of them, and what they are made from."""
+"""Attacks on what administers indices, what tells of them, and what they are made from. Rows of ``attack``."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from tests.oracle import attacks
-from tests.oracle.attacks import ATTACKS, LOOKUP, RAW, request
+from tests.oracle import attack
+from tests.oracle.attack import RAW, request
+from tests.oracle.attacks_names import LOOKUP
 
-row, get = partial(attacks.row, apart=True), partial(attacks.get, apart=True)  # in pools all of these are refused so far
+row, get = partial(attack.row, apart=True), partial(attack.get, apart=True)  # in pools all of these are refused so far
 
 OPEN = request("POST", "/books/_open")
 ANALYZE = request("POST", "/books/_analyze", {"text": "a b"})
@@ -125,7 +126,7 @@ row("B37", request("POST", "/books/_rollover", {"aliases": {"zenith.books": {}}}
 # --- names that stand in a body or in a path -------------------------------------------------------------
 
 ALIASED = request("PUT", "/_alias", {"index": "books", "alias": "twin"})
-row = attacks.row
+row = attack.row
 for index in (RAW, f"books,{RAW}", "zenith.*", "<zenith.books>", ["books", RAW], {"x": RAW}, None, ""):
     row("B34", request("PUT", "/_alias", {"index": index, "alias": "mine"}), 200, 400, 404, twin=ALIASED)
     row("B34", request("PUT", "/_alias/mine", {"index": index}), 200, 400, 404, twin=ALIASED)
@@ -139,5 +140,3 @@ row("B34", request("PUT", "/books/_alias/mine", {"filter": LOOKUP}), 200, 400, 4
 for cursor in ("", "garbage", "zenith", "FGluY2x1ZGVfY29udGV4dF91dWlk"):
     row("E01", request("POST", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": cursor}), 400, 404)
     row("E01", request("DELETE", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": [cursor]}), 400, 404)
-
-__all__ = ["ATTACKS"]

@@ -1,0 +1,441 @@
+"""Attacks by names: A in the URL, B in bodies. Rows of ``attack``."""
+
+from __future__ import annotations
+
+from tests.oracle.attack import BULK, RAW, bulk, get, request, row, search
+
+# --- A: names in the URL ---------------------------------------------------------------------------------
+
+get("A01", f"/books,{RAW}/_search", 404)
+for pattern in ("*", "b*", "z*", "zenith.*", "*.books", "*enith*", "**", "*,*", "acme.*", "%2A"):
+    get("A02", f"/{pattern}/_search?size=100", 200)
+for target in ("/_all/_search?size=100", "/_all/_count", "/_all/_mapping", "/_all"):
+    get("A03", target, 200)
+for target in (
+    "/_search?size=100",
+    "/_count",
+    "/_refresh",
+    "/_mapping",
+    "/_cat/indices",
+    "/_cluster/health?level=shards",
+    "/_mapping/field/*",
+):
+    get("A04", target, 200)
+for target in (
+    "/*,-books/_search",
+    "/books,-*/_search",
+    "/-*/_search",
+    "/*,-*/_search",
+    "/*,-zenith.books/_search",
+    "/-zenith.books/_search",
+    "/-nope/_search",
+    "/books,-books/_search",
+    "/-books/_count",
+    "/--books/_count",
+    "/-/_count",
+):
+    get("A05", target, 200, 400, 404)
+get("A05", "/nothing*", 200, method="DELETE")
+get("A05", "/-zenith.books", 200, 400, 404, method="DELETE")
+get("A05", "/nothing*,-*", 200, 400, 404, method="DELETE")
+get("A06", "/%3Cbooks-%7Bnow%2Fd%7D%3E/_search", 404)
+for name in (
+    "%3Cs%7Bnow%7B%27hared-books%27%7D%7D%3E",
+    "%3Cx%7Bnow%2Fd%7B%27zenith.books%27%7D%7D%3E",
+    "%3C%7Bnow%7B%27zenith%27%7D%7D.books%3E",
+    "%3Czenith.books%3E",
+):
+    get("A07", f"/{name}/_search", 400, 404)
+for name in ("remote1:books", "*:*", "books,remote1:*", "zen*:books", "r*:*", "-r*:*", "*:zenith.*"):
+    get("A08", f"/{name}/_search", 400, 404)
+get("A09", "/.ds-zenith.books-2026.10.01-000001/_search", 404)
+for name in ("books::failures", "*::data", "books::*", "zenith.books::data"):
+    get("A10", f"/{name}/_search", 200, 400, 404)
+for name in (
+    ".kibana",
+    ".security-7",
+    ".tasks",
+    ".async-search",
+    ".opendistro_security",
+    ".plugins-ml-config",
+    ".geoip_databases",
+):
+    get("A11", f"/{name}/_search", 404)
+for options in (
+    "expand_wildcards=all",
+    "expand_wildcards=hidden,closed,open",
+    "expand_wildcards=open,hidden&ignore_unavailable=true",
+):
+    get("A12", f"/b*/_search?{options}&size=100", 200)
+    get("A12", f"/*/_count?{options}", 200)
+for name in ("BOOKS", "ZENITH.books", "%EF%BD%82ooks", "%C4%B0", "zenith%E2%80%A4books"):
+    get("A14", f"/{name}/_search", 404)
+for name in ("zenith%2Ebooks", "%7Aenith.books", "%7A%65nith%2ebooks"):
+    get("A15", f"/{name}/_search", 404)
+for target in (
+    "/books%2F..%2Fzenith.books/_search",
+    "/books/_doc/a%2F..%2F..%2F..%2Fzenith.books%2F_search",
+    "/books%2F..%2F..%2Fzenith.books%2F_search",
+    "/..%2Fzenith.books/_search",
+):
+    get("A16", target, 400, 404)
+get("A17", "/zenith%252Ebooks/_search", 404)
+for target in (
+    "/books/../zenith.books/_search",
+    "/./zenith.books/_search",
+    "/books/%2e%2e/zenith.books/_search",
+    "/%2e%2e/zenith.books/_search",
+    "/.../zenith.books/_search",
+    "/books/./../../zenith.books/_count",
+):
+    get("A18", target, 400, 404)
+for target in ("//zenith.books/_search", "/books//_search", "///_search", "//", "/books/_search//"):
+    get("A19", target, 200, 400)
+for target in ("/books;x/_search", "/books/_search;/../x", "/books/_search;index=zenith.books", ";/zenith.books/_search"):
+    get("A20", target, 400, 404, None, http=True)
+for target in (
+    "http://es:9200/zenith.books/_search",
+    "es:9200/zenith.books/_search",
+    "http://127.0.0.1/zenith.books/_search",
+    "*",
+    "zenith.books/_search",
+    "?",
+):
+    row("A21", request("GET", target), 400, 404, None, http=True)
+for target in (
+    "/books%3F/_search",
+    "/books%23/_search",
+    "/books#/../zenith.books/_search",
+    "/books%3Findex=zenith.books/_search",
+):
+    get("A22", target, 200, 400, 404)
+for target in (
+    "/,/_search",
+    "/books,/_search",
+    "/,books/_search",
+    "/%20/_search",
+    "/%00/_search",
+    "/books%0Azenith.books/_search",
+    "/books%00zenith.books/_search",
+    "/%0D%0A/_search",
+):
+    get("A23", target, 200, 400, 404)
+for target in (
+    "/_search?index=zenith.books",
+    "/books/_search?index=zenith.books",
+    "/_count?index=zenith.books",
+    "/_cat/indices?index=zenith.books",
+    "/_refresh?index=zenith.books",
+    "/_mapping?index=zenith.books",
+    "/_search?%69ndex=zenith.books",
+    "/_search?index%00=zenith.books",
+    "/_search?size=1;index=zenith.books",
+    "/books/_doc/1?index=zenith.books&id=1",
+):
+    get("A24", target, 200, 400, 404)
+row("A24", request("POST", "/_mget?index=zenith.books", {"ids": ["1"]}), 200, 400)
+row("A24", request("POST", "/_bulk?index=zenith.books", ({"index": {"_id": "evil"}}, {"a": 1})), 200, 400, twin=BULK)
+get("A25", "/books%2Czenith.books/_search", 404)
+for target in ("/-eu.books/_search", "/*-eu*/_search", "/eu.books/_search", "/acme-eu.books/_search", "/.books/_search"):
+    get("A27", target, 200, 404)
+row("A26", request("GET", "/cme.books/_search", tenant="a"), 404)
+row("A26", request("GET", "/cme*/_search", tenant="a"), 200)
+row("A28", request("PUT", "/zenith.made"), 200, 400, twin=request("DELETE", "/zenith.made"), twin_status=(200, 404))
+for target in (
+    "/_resolve/index/*",
+    "/_resolve/cluster/*",
+    "/_search_shards",
+    "/books/_search_shards",
+    "/_resolve/index/remote1:*",
+    "/_cat",
+    "/_cat/shards",
+    "/_cat/segments",
+    "/_cat/nodes",
+    "/_cluster/state",
+    "/_cluster/stats",
+    "/_cluster/settings",
+    "/_nodes",
+    "/_nodes/stats",
+    "/_stats",
+    "/_segments",
+    "/_recovery",
+    "/_tasks",
+    "/_data_stream/*",
+    "/_ingest/pipeline",
+    "/_cluster/allocation/explain",
+    "/_remote/info",
+    "/_snapshot",
+    "/_nodes/hot_threads",
+    "/_cat/recovery?index=zenith.books",
+    "/_stats/docs",
+    "/_shard_stores",
+    "/_health_report",
+    "/_script_context",
+    "/_internal/desired_nodes",
+    "/_dangling",
+    "/_all/_stats",
+    "/_cat/allocation",
+    "/_cat/tasks",
+    "/_cat/templates",
+    "/_cat/pending_tasks",
+):
+    get("A29", target, 200, 400, 404, 405)
+get("A30", f"/{RAW}/_search?ignore_unavailable=true", 200)
+for target in (f"/{RAW}", f"/{RAW}/_doc/1", f"/{RAW}/_source/1"):
+    get("A31", target, 404, method="HEAD")
+get(
+    "A32",
+    "/" + ",".join(f"n{place}" for place in range(9000)) + "/_search?ignore_unavailable=true",
+    200,
+    400,
+    404,
+    413,
+    414,
+    431,
+    None,
+    http=True,
+)
+get("A32", "/" + "a" * 70000, 400, 404, 413, 414, 431, None, http=True)
+get("A33", "/_search?project_routing=*", 200, 400)
+get("A33", "/books/_search?ccs_minimize_roundtrips=false", 200, 400)
+for target in ("/books/type1/_search", "/books/type1/1", "/books/_doc/1/_update", "/books/_search/type1"):
+    row("A34", request("GET", target, headers={"accept": "application/vnd.elasticsearch+json;compatible-with=7"}), 400, 406)
+    get("A34", target, 400, 405)
+get("A36", "/_search/scroll?index=zenith.books", 400, 404, 405)
+get("A36", "/_nodes/_all/../../zenith.books/_search", 400)
+for value in (
+    "ACME",
+    "acme,zenith",
+    "zenith,acme",
+    "",
+    "*",
+    "..",
+    "acme/../zenith",
+    "a" * 300,
+    "acme.",
+    "-acme",
+    "unknown",
+    "ze*",
+    "acme zenith",
+    "%7Aenith",
+):
+    row("A37", request("GET", "/_search", tenant=value), 400, 401, 403, None, http=True)
+row(
+    "A37",
+    request("GET", "/_search", tenant="acme").replace(b"x-tenant: acme", b"x-tenant: acme\r\nx-tenant: zenith"),
+    400,
+    401,
+    403,
+)
+row(
+    "A37",
+    request("GET", "/_search", tenant="acme").replace(b"x-tenant: acme", b"x-tenant: zenith\r\nX-Tenant: acme"),
+    400,
+    401,
+    403,
+)
+row("A37", request("GET", "/_search", tenant=None), 400, 401, 403)
+row("A37", request("GET", "/_search?x-tenant=zenith&tenant=zenith"), 400)
+row("A38", request("GET", "/_search", headers={"host": "zenith.search.example", "x-forwarded-host": "zenith.example"}), 200)
+
+# --- B: names in bodies ----------------------------------------------------------------------------------
+
+bulk("B01", {"index": {"_index": RAW, "_id": "1"}}, {"evil": 1}, target="/books/_bulk")
+bulk("B01", {"delete": {"_index": RAW, "_id": "1"}}, target="/books/_bulk")
+bulk("B01", {"update": {"_index": RAW, "_id": "1"}}, {"doc": {"evil": 1}}, target="/books/_bulk")
+for value in (None, "", ["books", RAW], {"x": RAW}, 5, True, f"books,{RAW}", "*", "<zenith.books>", "-x"):
+    bulk("B02", {"index": {"_index": value, "_id": "b02"}}, {"a": 1})
+for line in ('{"index":null}', '{"index":{}}', '{"index":[]}', '{"index":"zenith.books"}', "{}", "[]"):
+    bulk("B02", line, {"a": 1}, safe=(400,))
+bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}},"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": 1})
+bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}}}}{{"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": 1})
+bulk("B04", "", '{"index":{"_index":"books","_id":"b04"}}  ', '{"a":1}\u2028{"delete":{"_index":"zenith.books","_id":"1"}}')
+row(
+    "B04",
+    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\r{"a":1}\r{"delete":{"_index":"zenith.books","_id":"1"}}\n'),
+    200,
+    400,
+    twin=BULK,
+)
+row(
+    "B04",
+    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\n{"a":1}', {"content-type": "application/x-ndjson"}),
+    400,
+    twin=BULK,
+)
+row(
+    "B04",
+    request("POST", "/_bulk", b'{"update":{"_index":"books","_id":"1"}}\n', {"content-type": "application/x-ndjson"}),
+    400,
+    twin=BULK,
+)
+bulk("B05", {"delete": {"_index": "books", "_id": "none"}}, {"index": {"_index": RAW, "_id": "evil"}}, {"a": 1})
+bulk(
+    "B05",
+    {"index": {"_index": "books", "_id": "b05"}},
+    {"index": {"_index": RAW, "_id": "evil"}},
+    {"delete": {"_index": "books", "_id": "b05"}},
+)
+for verb in ("upsert", "INDEX", "index ", "reindex", "\u0131ndex"):
+    bulk("B06", {verb: {"_index": "books"}}, {"a": 1}, safe=(400,))
+for extra in (
+    {"pipeline": "zenith_p"},
+    {"_type": "_doc"},
+    {"parent": "1"},
+    {"_routing": "zenith"},
+    {"dynamic_templates": {"a": "x"}},
+    {"require_alias": True},
+    {"nope": 1},
+):
+    bulk("B07", {"index": {"_index": "books", "_id": "b07", **extra}}, {"a": 1})
+for options in (
+    "pipeline=zenith_p",
+    "routing=zenith",
+    "require_alias=true",
+    "_source=true",
+    "index=zenith.books",
+    "type=zenith.books",
+):
+    bulk("B08", {"index": {"_index": "books", "_id": "b08"}}, {"a": 1}, target=f"/_bulk?{options}")
+row("B09", request("PUT", "/_bulk/stream", ({"index": {"_index": "books"}}, {"a": 1})), 400, 405, twin=BULK)
+row("B09", request("POST", "/_bulk", b":)\n\x00", {"content-type": "application/smile"}), 400, 406, 415, twin=BULK)
+MGET = request("POST", "/_mget", {"docs": [{"_index": "books", "_id": "1"}]})
+for document in (
+    {"_index": RAW, "_id": "1"},
+    {"_index": "zenith.*", "_id": "1"},
+    {"_index": ["books", RAW], "_id": "1"},
+    {"_index": "<zenith.books>", "_id": "1"},
+    {"_index": "*", "_id": "1"},
+):
+    row("B10", request("POST", "/books/_mget", {"docs": [document]}), 200, 400, 404, twin=MGET)
+row("B10", request("POST", f"/{RAW}/_mget", {"ids": ["1"]}), 200, 404, twin=MGET)
+LOOKUP = {"terms": {"k": {"index": RAW, "id": "1", "path": "secret"}}}
+search("B12", {"query": LOOKUP}, 400, 404)
+for deep in (
+    {"aggs": {"x": {"filter": LOOKUP}}},
+    {"post_filter": LOOKUP},
+    {"query": {"match_all": {}}, "rescore": {"query": {"rescore_query": LOOKUP}}},
+    {"query": {"function_score": {"functions": [{"filter": LOOKUP, "weight": 2}]}}},
+    {"query": {"match": {"a": "x"}}, "highlight": {"highlight_query": LOOKUP, "fields": {"a": {}}}},
+    {"aggs": {"x": {"filters": {"filters": {"a": LOOKUP}}}}},
+    {"aggs": {"x": {"adjacency_matrix": {"filters": {"a": LOOKUP}}}}},
+    {"query": {"bool": {"must_not": [LOOKUP]}}},
+    {"query": {"nested": {"path": "o", "ignore_unmapped": True, "query": LOOKUP}}},
+    {"query": {"bool": {"filter": {"constant_score": {"filter": {"dis_max": {"queries": [LOOKUP]}}}}}}},
+    {"aggs": {"x": {"significant_terms": {"field": "k", "background_filter": LOOKUP}}}},
+    {"sort": [{"o.x": {"nested": {"path": "o", "filter": LOOKUP}}}]},
+):
+    search("B13", deep, 200, 400, 404)
+search("B14", {"query": {"terms": {"k": {"index": RAW, "query": {"match_all": {}}, "path": "secret"}}}}, 400, 404)
+search(
+    "B15", {"query": {"terms": {"k": {"index": RAW, "id": "1", "path": "x", "store": True}, "value_type": "bitmap"}}}, 400, 404
+)
+for like in (
+    [{"_index": RAW, "_id": "1"}],
+    {"_index": RAW, "_id": "1"},
+    [{"_index": "zenith.*", "_id": "1"}],
+    [{"_index": RAW, "doc": {"secret": "x"}, "_id": "1"}],
+):
+    search(
+        "B16",
+        {"query": {"more_like_this": {"fields": ["secret", "a"], "like": like, "min_term_freq": 1, "min_doc_freq": 1}}},
+        200,
+        400,
+        404,
+    )
+    search(
+        "B16", {"query": {"more_like_this": {"fields": ["a"], "like": "x", "unlike": like, "min_term_freq": 1}}}, 200, 400, 404
+    )
+search("B18", {"query": {"geo_shape": {"gp": {"indexed_shape": {"index": RAW, "id": "1", "path": "secret"}}}}}, 400, 404)
+search("B18", {"query": {"geo_shape": {"gp": {"indexed_shape": {"id": "1", "path": "secret"}}}}}, 400, 404)
+search("B19", {"query": {"percolate": {"field": "q", "index": RAW, "id": "1"}}}, 400, 404)
+search("B21", {"query": {"pinned": {"docs": [{"_index": RAW, "_id": "1"}], "organic": {"match_all": {}}}}}, 200, 400)
+search(
+    "B22",
+    {"query": {"wrapper": {"query": "eyJ0ZXJtcyI6eyJrIjp7ImluZGV4IjoiemVuaXRoLmJvb2tzIiwiaWQiOiIxIiwicGF0aCI6InNlY3JldCJ9fX0="}}},
+    400,
+    404,
+)
+for kind in ("template", "agentic", "neural", "sltr", "nope"):
+    search("B23", {"query": {kind: {"store": "x", "query": LOOKUP}}}, 400)
+search(
+    "B24",
+    {
+        "runtime_mappings": {
+            "x": {"type": "lookup", "target_index": RAW, "input_field": "k", "target_field": "k", "fetch_fields": ["*"]}
+        },
+        "fields": ["x"],
+    },
+    200,
+    400,
+    404,
+)
+search("B25", {"indices_boost": [{RAW: 2}]}, 400, 404)
+search("B25", {"indices_boost": {RAW: 2}}, 400, 404)
+search("B26", {"pit": {"id": "46ToAwMDaWR4"}}, 400, 404, target="/_search")
+for method, target, body in (
+    ("POST", "/_rank_eval", {"requests": []}),
+    ("POST", "/_scripts/painless/_execute", {"script": {"source": "1"}}),
+    ("POST", "/_reindex", {"source": {"index": RAW}, "dest": {"index": "stolen"}}),
+    ("PUT", "/_transform/t", {"source": {"index": "*"}}),
+    ("PUT", "/_enrich/policy/p", {"match": {"indices": RAW}}),
+    ("PUT", "/_rollup/job/x", {}),
+    ("PUT", "/_ml/datafeeds/x", {"indices": ["*"]}),
+    ("PUT", "/_watcher/watch/x", {}),
+    ("PUT", "/x/_ccr/follow", {}),
+    ("PUT", "/_slm/policy/x", {}),
+    ("PUT", "/_snapshot/r/s", {"indices": "*"}),
+    ("POST", "/_snapshot/r/s/_restore", {}),
+    ("POST", "/_data_stream/_modify", {"actions": []}),
+    ("POST", "/_migration/reindex", {}),
+    ("POST", "/_plugins/_ism/add/zenith.books", {}),
+    ("POST", "/_sql", {"query": "SELECT * FROM zenith.books"}),
+    ("POST", "/_query", {"query": "FROM zenith.books"}),
+    ("POST", "/books/_eql/search", {"query": "any where true"}),
+    ("POST", "/_search/template", {"source": "{}"}),
+    ("POST", "/_msearch/template", {}),
+    ("PUT", "/_ingest/pipeline/p", {"processors": []}),
+    ("PUT", "/_scripts/s", {"script": {"lang": "painless", "source": "1"}}),
+    ("POST", "/_analyze", {"text": "x", "index": RAW}),
+    ("POST", "/_terms_enum", {"field": "k"}),
+):
+    row("B27-B41", request(method, target, body), 400, 404, 405)
+for method, target, body in (  # served by some layouts: then for the tenant's own names (more of these in `attacks_admin`)
+    ("POST", "/_mtermvectors", {"docs": [{"_index": RAW, "_id": "1"}]}),
+    ("PUT", "/_index_template/x", {"index_patterns": ["*"]}),
+    ("PUT", "/_template/x", {"index_patterns": ["*"]}),
+    ("PUT", "/_component_template/x", {"template": {}}),
+):
+    row("B27-B41", request(method, target, body), 200, 400, 404, 405)
+row(
+    "B35",
+    request("PUT", "/b35", {"aliases": {RAW: {}, "zenith.other": {}}}),
+    200,
+    400,
+    twin=request("DELETE", "/b35"),
+    twin_status=(200, 404),
+)
+row(
+    "B35",
+    request("PUT", "/b35", {"aliases": {"f": {"filter": LOOKUP}}}),
+    200,
+    400,
+    404,
+    twin=request("DELETE", "/b35"),
+    twin_status=(200, 404),
+)
+for text in ("_index:zenith.books", "_index:*", "_index:/.*/", "NOT _index:acme.books", "_index:[a TO z]", "*:*"):
+    search("B42", {"query": {"query_string": {"query": text}}}, 200, 400, target="/_search")
+search(
+    "B43",
+    {"query": {"bool": {"should": [{"term": {"_index": RAW}}, {"prefix": {"_index": "zenith"}}, {"wildcard": {"_index": "*"}}]}}},
+    200,
+    target="/_search",
+)
+search(
+    "B44",
+    {"size": 0, "aggs": {"g": {"global": {}, "aggs": {"i": {"terms": {"field": "_index", "min_doc_count": 0}}}}}},
+    200,
+    target="/_search",
+)
+search("B45", {"script_fields": {"x": {"script": "doc['_index'].value"}}}, 200, target="/_search")
