@@ -80,8 +80,12 @@ VERY_COMPLEX = {
 }
 
 DOCUMENT = {
-    "title": "Trail shoe, light", "price": 89.9, "stock": {"count": 17, "state": "some"}, "tags": ["outdoor", "shoes", "running"],
-    "created_at": "2026-03-01T10:00:00Z", "brand": {"name": "Acme", "country": "DE"},
+    "title": "Trail shoe, light",
+    "price": 89.9,
+    "stock": {"count": 17, "state": "some"},
+    "tags": ["outdoor", "shoes", "running"],
+    "created_at": "2026-03-01T10:00:00Z",
+    "brand": {"name": "Acme", "country": "DE"},
     "description": "For long ways on soft ground.",
 }
 

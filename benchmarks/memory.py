@@ -299,9 +299,7 @@ class Figures(dict[str, float]):
         print(f"  {name:<28}{figure:8.1f} {unit} of {BARS[bar]:g}{'  MISSED' if missed else ''}", flush=True)
 
 
-def run_layout(
-    stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, layout: str, folder: Path, figures: Figures
-) -> None:
+def run_layout(stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, layout: str, folder: Path, figures: Figures) -> None:
     print(f"{layout}, {args.shell}:", flush=True)
     served = stage.serve(f"{layout}-proxy", stub.url, folder, layout=layout, shell=args.shell, tenants=[TENANT])
     proxy = stack.enter_context(served)

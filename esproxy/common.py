@@ -9,8 +9,8 @@ from esproxy.budget import Budget
 from esproxy.catalogue.context import Catalogue
 from esproxy.cluster import Cluster
 from esproxy.errors import Failed
-from esproxy.procedures.pool_families import ELSEWHERE
-from esproxy.procedures.pooled import Pools
+from esproxy.pools.families import ELSEWHERE
+from esproxy.pools.pooled import Pools
 from esproxy.request import Plan
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry

@@ -139,9 +139,7 @@ class NotValid(Refusal):
         return {"valid": False, "error": self.told} if self.explained else {"valid": False}
 
 
-def reply(
-    error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False, accept: bytes | None = None
-) -> Reply:
+def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False, accept: bytes | None = None) -> Reply:
     """The answer for an error. ``product``: the upstream is Elasticsearch, whose clients look for its header.
     ``head``: there can be no body."""
     option = orjson.OPT_INDENT_2 if pretty else 0

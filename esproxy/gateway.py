@@ -30,12 +30,12 @@ from esproxy.exchange import ANSWER, BODY, AnswerHead, Head, Need, Onward, Outco
 from esproxy.holding import Holding, State
 from esproxy.largebody import LargeBody
 from esproxy.metadata.cluster import static_info
+from esproxy.pools.families import served
+from esproxy.pools.pooled import Pooled, Pools, first_write, pooled
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.made_id import wants_id, with_made_id
-from esproxy.procedures.pool_families import served
-from esproxy.procedures.pooled import Pooled, Pools, first_write, pooled
 from esproxy.ready import heads_of
 from esproxy.request import Plan, check_no_body, understand
 from esproxy.spool import Spool

@@ -11,7 +11,7 @@ from esproxy.common import Common
 from esproxy.errors import EsproxyError, Violation, reply
 from esproxy.exchange import BODY, Abort, Head, Onward, Release, Step
 from esproxy.largebody import LargeBody
-from esproxy.procedures.pooled import Pools
+from esproxy.pools.pooled import Pools
 from esproxy.request import Plan
 from esproxy.spool import Spool
 from esproxy.wayback import WayBack

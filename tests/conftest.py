@@ -28,11 +28,15 @@ settings.load_profile("esproxy")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--engine", action="append", choices=list(ENGINES),
+        "--engine",
+        action="append",
+        choices=list(ENGINES),
         help="run integration tests on this engine, may be given again (default: the newest of each family that runs here)",
     )
     parser.addoption(
-        "--placement", action="append", choices=PLACEMENTS,
+        "--placement",
+        action="append",
+        choices=PLACEMENTS,
         help=f"run the oracle and what stands on it with indices placed so, may be given again (default: {' '.join(DEFAULT)})",
     )
     parser.addoption("--wide", action="store_true", help="run also what takes many minutes: mutants of pools, nodes that break")

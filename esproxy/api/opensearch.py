@@ -253,7 +253,6 @@ def endpoints(schema: Schema) -> None:
         Ref("esproxy:DeletedPits"),
     )
 
-
     schema.endpoints["search_shards"].request = Ref(_REQUEST)  # read for its slice; Elasticsearch takes no body there
     for name, method, response in (("upgrade", "POST", "Upgraded"), ("upgrade_status", "GET", "UpgradeStatus")):
         schema.endpoints[f"indices.{name}"] = EndpointDef(

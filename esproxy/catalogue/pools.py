@@ -32,7 +32,13 @@ REASONS = {
 # Any other is a parameter of the whole physical index.
 ROOT = {
     "shared": {
-        "dynamic", "properties", "_meta", "dynamic_templates", "date_detection", "numeric_detection", "dynamic_date_formats",
+        "dynamic",
+        "properties",
+        "_meta",
+        "dynamic_templates",
+        "date_detection",
+        "numeric_detection",
+        "dynamic_date_formats",
         "_routing",
     },
     "per-tenant": {"dynamic", "properties", "_meta", "enabled", "subobjects"},

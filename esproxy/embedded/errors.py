@@ -1,9 +1,9 @@
 """What can go wrong with an embedded node.
 
-    EmbeddedError
-    ├── MissingTools   a JDK or Maven is not there; names the command that installs it
-    ├── FetchFailed    Maven could not get the engine; carries the end of what it said
-    └── NodeFailed     a node ended, or was not ready in time; carries the end of its log
+EmbeddedError
+├── MissingTools   a JDK or Maven is not there; names the command that installs it
+├── FetchFailed    Maven could not get the engine; carries the end of what it said
+└── NodeFailed     a node ended, or was not ready in time; carries the end of its log
 """
 
 from __future__ import annotations

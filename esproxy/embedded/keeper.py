@@ -84,8 +84,14 @@ class Keeper:
 
         with open(order["log"], "ab") as log:
             self._launcher = subprocess.Popen(
-                order["command"], env=order["environ"], cwd=order["cwd"], stdin=subprocess.PIPE, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=in_child,
+                order["command"],
+                env=order["environ"],
+                cwd=order["cwd"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=in_child,
             )
         self.group = self._launcher.pid
         self._status: int | None = None

@@ -122,9 +122,17 @@ def launch_of(plan: Plan, seat: Seat) -> Launch:
     # Nothing of our own environment: JAVA_TOOL_OPTIONS and the like would be the node's too.
     environ = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "HOME": tmp, "HOSTNAME": "localhost"}
     if plan.engine.form == "runner":
-        command = [java, *_jvm(plan, seat), f"-Djava.io.tmpdir={tmp}", "--add-opens=java.base/java.nio=ALL-UNNAMED",
-                   "-cp", f"{plan.home}/lib/*", str(config / "Node.java"), str(seat.folder),
-                   *(f"{key}={value}" for key, value in settings_of(plan, seat).items())]
+        command = [
+            java,
+            *_jvm(plan, seat),
+            f"-Djava.io.tmpdir={tmp}",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "-cp",
+            f"{plan.home}/lib/*",
+            str(config / "Node.java"),
+            str(seat.folder),
+            *(f"{key}={value}" for key, value in settings_of(plan, seat).items()),
+        ]
     elif plan.engine.form == "opensearch":
         environ |= {"OPENSEARCH_JAVA_HOME": str(plan.jdk.home), "OPENSEARCH_PATH_CONF": str(config), "OPENSEARCH_TMPDIR": tmp}
         command = ["bash", str(plan.home / "bin" / "opensearch")]
@@ -132,8 +140,13 @@ def launch_of(plan: Plan, seat: Seat) -> Launch:
         environ |= {"ES_JAVA_HOME": str(plan.jdk.home), "ES_PATH_CONF": str(config), "ES_TMPDIR": tmp}
         launcher = plan.home / "lib" / "tools" / "server-launcher"
         if launcher.is_dir():  # from 9.4 on
-            environ |= {"JAVA": java, "JAVA_TYPE": "ES_JAVA_HOME", "ES_HOME": str(plan.home), "ES_DISTRIBUTION_TYPE": "zip",
-                        "CLI_JAVA_OPTS": " ".join(_LAUNCHER_JVM)}
+            environ |= {
+                "JAVA": java,
+                "JAVA_TYPE": "ES_JAVA_HOME",
+                "ES_HOME": str(plan.home),
+                "ES_DISTRIBUTION_TYPE": "zip",
+                "CLI_JAVA_OPTS": " ".join(_LAUNCHER_JVM),
+            }
             command = [java, *_LAUNCHER_JVM, "-cp", f"{launcher}/*", "org.elasticsearch.server.launcher.ServerLauncher"]
         else:
             environ |= {"CLI_NAME": "server", "CLI_LIBS": "lib/tools/server-cli"}

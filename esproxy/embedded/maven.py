@@ -54,9 +54,7 @@ class Transfers:
         return True
 
 
-def run_maven(
-    arguments: Sequence[str], environ: Mapping[str, str], report: Callable[[Transfers], None]
-) -> tuple[int, str]:
+def run_maven(arguments: Sequence[str], environ: Mapping[str, str], report: Callable[[Transfers], None]) -> tuple[int, str]:
     """Run Maven to its end; ``report`` is called a few times a second. Returns its status and the end of what it said."""
     command = ["mvn", "-Dstyle.color=never", *arguments]
     transfers, said = Transfers(), deque[str](maxlen=40)

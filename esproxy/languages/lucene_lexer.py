@@ -246,7 +246,7 @@ def escape(name: str, *, spaces: bool = False) -> str:
 def escape_char(char: str) -> str:
     if char.isalnum() or char in "_." or (char > "\u007f" and char.isprintable()):
         return char
-    if char in "/\" ]}\\" or char < " " or char > "~":  # never as themselves: they can move a boundary
+    if char in '/" ]}\\' or char < " " or char > "~":  # never as themselves: they can move a boundary
         units = char.encode("utf-16-be")
         return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
     return "\\" + char

@@ -32,7 +32,7 @@ from esproxy.serve.stats import Stats
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight
 
 if TYPE_CHECKING:
-    from esproxy.procedures.pooled import Pools
+    from esproxy.pools.pooled import Pools
     from esproxy.serve.follower import Follower
 
 logger = logging.getLogger("esproxy.serve")

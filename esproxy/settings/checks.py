@@ -163,6 +163,8 @@ CHECKS: list[tuple[Check, tuple[str, ...]]] = [
     (body_fits_no_less_than_window, ("limits.window", "limits.max_body")),
     (keys_are_long, ("secrets.keys",)),
 ]
+
+
 def layouts_on_trial(settings: Settings) -> Iterator[Problem]:
     used = {settings.placement.layout, *(rule.layout for rule in settings.placement.rules)}
     for layout in sorted(used - {"dedicated"}):

@@ -4,8 +4,8 @@ What a path or pattern becomes is the layout's (``esproxy.tenancy.naming``). It 
 else the request is ``Divided``: it can only be made for one target at a time.
 
 Of the meta fields ``_routing``, the discriminator, is let through only to be dealt with in the tree
-(``esproxy.tenancy.pool_routing``). ``_id`` is read without its scope where a search sorts by it or makes buckets of it
-(``esproxy.tenancy.pool_names``).
+(``esproxy.rewriting.routing``). ``_id`` is read without its scope where a search sorts by it or makes buckets of it
+(``esproxy.rewriting.names``).
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ from esproxy.catalogue import names, scopes
 from esproxy.catalogue.documents import Entry, Index
 from esproxy.core import Action
 from esproxy.errors import Refusal, Violation
+from esproxy.tenancy.joins import join_paths, scoped, unscoped
 from esproxy.tenancy.layouts import NAMES, NAMESPACES
 from esproxy.tenancy.naming import Naming, naming_of, required
-from esproxy.tenancy.pool_joins import join_paths, scoped, unscoped
 
 ID_END = scopes.END
 ABSENT = "~absent~"

@@ -60,6 +60,7 @@ class ReportsLike(Protocol):
 class EngineLike(Protocol):
     @property
     def clusters(self) -> Mapping[str, ReportsLike]: ...
+
     """``start`` raises KeyError for an unknown cluster, ValueError for a Send that cannot be written as HTTP (an
     unknown method, a line break in a header). Of a Send's headers those that are the engine's are left out: Host,
     framing, connection handling, and whatever the cluster's own credentials and headers name."""

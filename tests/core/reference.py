@@ -62,8 +62,14 @@ def tree(body: bytes) -> Any:
     return reader.body(0)
 
 
-def meaning(body: bytes, states: list[dict], root: int, actions: dict[Kind, Action],
-            resolver: Callable[[Kind, bytes], bytes | None] | None = None, max_depth: int = 100) -> Meaning:
+def meaning(
+    body: bytes,
+    states: list[dict],
+    root: int,
+    actions: dict[Kind, Action],
+    resolver: Callable[[Kind, bytes], bytes | None] | None = None,
+    max_depth: int = 100,
+) -> Meaning:
     reader = Reader(body, states, actions, resolver, max_depth)
     try:
         reader.out.tree = reader.body(root)
@@ -344,8 +350,11 @@ class Reader:
             slot = {}
             if key in keys:
                 target, name = self.states[keys[key]], key
-                slot = {"spares": key in state.get("unless", []) and key not in ensured, "parent": own,
-                        "absent": self.absent(target) if key in ensured else b""}
+                slot = {
+                    "spares": key in state.get("unless", []) and key not in ensured,
+                    "parent": own,
+                    "absent": self.absent(target) if key in ensured else b"",
+                }
             elif "other" in state:
                 name, target = self.other_key(state, raw, key, start)
             else:

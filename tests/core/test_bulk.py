@@ -145,7 +145,9 @@ def test_state_that_is_none_is_refused(update, doc):
 # --- targets --------------------------------------------------------------------------------------------------
 
 POOL_ACTIONS = {
-    Kind.INDEX: Action(Op.PREFIX, b"pool."), Kind.ID: Action(Op.PREFIX, b"t.1."), Kind.DOC: Action(Op.WRAP, b'{"n1":', b"}"),
+    Kind.INDEX: Action(Op.PREFIX, b"pool."),
+    Kind.ID: Action(Op.PREFIX, b"t.1."),
+    Kind.DOC: Action(Op.WRAP, b'{"n1":', b"}"),
 }
 POOL = Bindings(POOL_ACTIONS)
 

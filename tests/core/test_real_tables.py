@@ -42,8 +42,12 @@ def cases(draw, broken: bool):
     engine = draw(st.sampled_from(ENGINES))
     state = draw(st.sampled_from(roots(engine)))
     body = bodies.fitting(FILES[engine]["states"], state)
-    return engine, state, draw(st.sampled_from(sorted(CHOICES))), draw(bodies.mutated(body) if broken else body), draw(
-        st.sampled_from([None, echo, quoted])
+    return (
+        engine,
+        state,
+        draw(st.sampled_from(sorted(CHOICES))),
+        draw(bodies.mutated(body) if broken else body),
+        draw(st.sampled_from([None, echo, quoted])),
     )
 
 

@@ -31,11 +31,11 @@ INFINITY = float("inf")
 class Op:
     """``status`` 0: no answer. ``code``: the type of an error. ``values``: written, looked for by id, or read.
 
-        create, delete        name
-        write, remove         name, values: documents put into it, or one taken out
-        get                   name, values: the document asked for; found: itself, or nothing
-        search                name (an index, an alias, or ``*``), refreshed before; found: what was read
-        alias                 name, values: the only index it is to point at
+    create, delete        name
+    write, remove         name, values: documents put into it, or one taken out
+    get                   name, values: the document asked for; found: itself, or nothing
+    search                name (an index, an alias, or ``*``), refreshed before; found: what was read
+    alias                 name, values: the only index it is to point at
     """
 
     kind: str

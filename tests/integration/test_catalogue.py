@@ -93,8 +93,12 @@ PINNED = {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0,
 VALUE = {"value": {"type": "keyword"}}
 STRICT = {**PINNED, "mappings": {"dynamic": "strict", "_routing": {"required": True}, "properties": VALUE}}
 ROUTED = {"query": {"prefix": {"_routing": "acme.7:"}}}
-FOUND = {"size": 100, "query": {"bool": {"filter": [{"range": {"_seq_no": {"gt": 0}}}]}}, "seq_no_primary_term": True,
-         "sort": [{"_seq_no": "asc"}]}
+FOUND = {
+    "size": 100,
+    "query": {"bool": {"filter": [{"range": {"_seq_no": {"gt": 0}}}]}},
+    "seq_no_primary_term": True,
+    "sort": [{"_seq_no": "asc"}],
+}
 NUMBERED = {"seq_no_primary_term": True, "sort": [{"_seq_no": "asc"}]}
 NAMES = {"dynamic": False, "properties": {"names": {"type": "keyword"}}}
 SEARCH_NAMES = {"size": 10, "query": {"terms": {"names": ["p2", "p3"]}}, **NUMBERED}
@@ -167,7 +171,8 @@ def _essence(answer: Answer) -> Any:
     if body and "indices" in body:
         kept["shards"] = [
             (s["seq_no"]["max_seq_no"], s["seq_no"]["global_checkpoint"], s["routing"]["primary"], s["routing"]["state"])
-            for index in body["indices"].values() for s in index["shards"]["0"]
+            for index in body["indices"].values()
+            for s in index["shards"]["0"]
         ]
     return answer.status, kept
 

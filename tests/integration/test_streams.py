@@ -174,9 +174,7 @@ def test_several_answers_past_the_window_are_the_nodes(filled: tuple[Side, Side]
         documents = side.call("POST", "/_mget", {"ids": ids}).json()["docs"]
         lines = (orjson.dumps({"index": side.index}) + b"\n" + orjson.dumps(SEARCH) + b"\n") * 2
         several = side.http.post("/_msearch", content=lines, headers=NDJSON).json()["responses"]
-        found.append(
-            ([(d["_id"], d["_source"]) for d in documents], [hits(orjson.dumps(one), side.index) for one in several])
-        )
+        found.append(([(d["_id"], d["_source"]) for d in documents], [hits(orjson.dumps(one), side.index) for one in several]))
     assert found[0] == found[1] and len(found[0][0]) == MANY
 
 

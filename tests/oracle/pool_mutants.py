@@ -17,8 +17,9 @@ from unittest.mock import patch
 from esproxy import core
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind, Op
-from esproxy.tenancy import pool_restore, pool_rewrite, target
-from esproxy.tenancy.pool_restore import PoolAnswer
+from esproxy.rewriting import restore, rewrite
+from esproxy.rewriting.restore import PoolAnswer
+from esproxy.tenancy import target
 from tests.oracle.mutants import Mutant, Patch
 
 # Bindings that no call can show here, with the reason.
@@ -133,10 +134,10 @@ FILTER = _instead(target, "filter_of", _everything)
 REWRITING = [
     Mutant("in pools: the filter is left off", FILTER, ("search.url_parameters", "documents.lifecycle")),
     Mutant("in pools: aliases' filters are forgotten", _instead(target, "_one_filter", _scope_alone), ("aliases.properties",)),
-    Mutant("in pools: names and ids stay", _instead(pool_rewrite, "rewrite_places", _nothing), ("queries_term.lookups",)),
-    Mutant("in pools: a pool's terms are read", _instead(pool_rewrite, "check_search", _nothing), ("search.suggesting",)),
+    Mutant("in pools: names and ids stay", _instead(rewrite, "rewrite_places", _nothing), ("queries_term.lookups",)),
+    Mutant("in pools: a pool's terms are read", _instead(rewrite, "check_search", _nothing), ("search.suggesting",)),
     Mutant("in pools: texts come as they are", _replaced(PoolAnswer, "text", _unchanged), ("documents.versions",)),
-    Mutant("in pools: errors tell the filter", _instead(pool_restore, "unwrapped", _same), ("queries_text.match_family",)),
+    Mutant("in pools: errors tell the filter", _instead(restore, "unwrapped", _same), ("queries_text.match_family",)),
     Mutant("in pools: filter_path is forgotten", _replaced(FilterPath, "apply", _unchanged), ("root.response_filtering",)),
 ]
 

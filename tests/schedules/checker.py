@@ -125,10 +125,10 @@ def _judge(op: Op, versions: list[Version], acked: list[tuple[Op, int | None]], 
             wrong = [_misread(op, v, acked, watcher, history) for v in versions]
             if all(wrong):
                 return f"no moment explains it: {wrong}"
-        case ("write" | "search"), 404:
+        case (("write" | "search"), 404):
             if all(v.means(op.name) for v in versions):
                 return "404 although it was there all the time"
-        case ("delete" | "close" | "reopen"), 404:
+        case (("delete" | "close" | "reopen"), 404):
             if all(op.name in v.indices for v in versions):
                 return "404 although it was there all the time"
         case "create", 200:

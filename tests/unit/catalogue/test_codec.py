@@ -25,17 +25,32 @@ from esproxy.catalogue.documents import (
 
 DOCUMENTS: list[Document] = [
     Directory(
-        "acme", 12, ["u1"],
+        "acme",
+        12,
+        ["u1"],
         {
             "logs": Entry(10, "shared", "pool~logs-1", "pool~logs-1-4", "open", "gone", "m1", hidden=True),
             "new": Entry(11, "per-tenant", "own~acme-2"),
         },
         {"cur": Alias({"logs": {"is_write_index": True}}, {}, "m1", "b1")},
-        ["t"], ["p"], [Tombstone(9, "pool~logs-1-3", "m2")],
+        ["t"],
+        ["p"],
+        [Tombstone(9, "pool~logs-1-3", "m2")],
     ),
-    Index("acme", "logs", 10, "shared", "pool~logs-1", {"dynamic": "strict"}, {}, 1_700_000_000_000, "join", {"a":
-    Field({"type": "long"}, "a~2")}), Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 3, 5, [Generation(4,
-    "pool~logs-1-4", "sealed")], ["u2"]), Claims("pool~logs-1-4", {"a": {"type": "text"}}),
+    Index(
+        "acme",
+        "logs",
+        10,
+        "shared",
+        "pool~logs-1",
+        {"dynamic": "strict"},
+        {},
+        1_700_000_000_000,
+        "join",
+        {"a": Field({"type": "long"}, "a~2")},
+    ),
+    Pool("pool~logs-1", {}, {"index.number_of_shards": 1}, 3, 5, [Generation(4, "pool~logs-1-4", "sealed")], ["u2"]),
+    Claims("pool~logs-1-4", {"a": {"type": "text"}}),
     Member("m1", 3, 77),
     Lease(5.0),
 ]
@@ -65,8 +80,19 @@ def _directory(**changes: Any) -> dict[str, Any]:
         [],
         None,
     ],
-    ids=["version", "kind", "unknown key", "text for number", "bool for number", "short entry", "no physical", "target no object",
-         "missing key", "list", "null"],
+    ids=[
+        "version",
+        "kind",
+        "unknown key",
+        "text for number",
+        "bool for number",
+        "short entry",
+        "no physical",
+        "target no object",
+        "missing key",
+        "list",
+        "null",
+    ],
 )
 def test_document_not_understood_is_refused(source: Any):
     with pytest.raises(codec.Unreadable):

@@ -141,9 +141,7 @@ def test_index_without_a_reason_shares(plan: Plan):
 def test_root_parameters_are_the_physical_index_of_a_pool_of_one():
     plan = Plan("per-tenant", {"date_detection": False, "dynamic": False, "properties": {"a": LONG}})
     pool = pools.new_pool(plan, "one~acme-7", 1)
-    assert pools.body(pool, "per-tenant", Caps())["mappings"] == {
-        **plan.mapping, "_routing": {"required": True}
-    }
+    assert pools.body(pool, "per-tenant", Caps())["mappings"] == {**plan.mapping, "_routing": {"required": True}}
     del plan.mapping["date_detection"]
     shared = pools.new_pool(plan, "own~acme-1", 1)
     assert pools.body(shared, "per-tenant", Caps())["mappings"] == {"dynamic": "strict", "_routing": {"required": True}}

@@ -52,7 +52,8 @@ def test_known_open_index_is_believed_from_memory():
 
 
 @pytest.mark.parametrize(
-    "entry", [_entry(1, then=GONE), _entry(1, then=CLOSED), _entry(1, CLOSED), _entry(1, "creating")],
+    "entry",
+    [_entry(1, then=GONE), _entry(1, then=CLOSED), _entry(1, CLOSED), _entry(1, "creating")],
     ids=["going", "closing", "closed", "creating"],
 )
 def test_unsettled_index_is_looked_up(entry: Entry):

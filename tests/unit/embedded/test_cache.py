@@ -34,9 +34,7 @@ def test_cache_folder_of_root_whose_home_is_closed_is_the_systems(tmp_path: Path
     assert cache_folder({"HOME": str(tmp_path)}) == Path("/var/cache/esproxy")
 
 
-def test_cache_folder_named_but_closed_to_the_nodes_of_root_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_folder_named_but_closed_to_the_nodes_of_root_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "node_identity", lambda: NOBODY)
     tmp_path.chmod(0o700)
 

@@ -98,7 +98,7 @@ def test_find_jdks_asks_macos(make_jdk: MakeJdk, tmp_path: Path, monkeypatch: py
     program.write_text(
         "#!/bin/sh\n"
         'echo "Matching Java Virtual Machines (1):" >&2\n'
-        f"echo '    21.0.2 (arm64) \"Somebody\" - \"OpenJDK 21\" {home}' >&2\n"
+        f'echo \'    21.0.2 (arm64) "Somebody" - "OpenJDK 21" {home}\' >&2\n'
     )
     program.chmod(0o755)
     monkeypatch.setattr(java, "_MACOS_JAVA_HOME", program)

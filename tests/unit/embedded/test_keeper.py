@@ -30,8 +30,15 @@ def order(tmp_path: Path) -> Order:
         folder = tmp_path / "cluster" / "nodes" / "node-1"
         folder.mkdir(parents=True, exist_ok=True)
         return {
-            "owner": os.getpid(), "command": ["/bin/sh", "-c", script], "environ": {"PATH": os.environ["PATH"]},
-            "cwd": str(folder), "log": str(folder / "console.log"), "user": None, "grace": 30.0, "remove": str(folder), **more,
+            "owner": os.getpid(),
+            "command": ["/bin/sh", "-c", script],
+            "environ": {"PATH": os.environ["PATH"]},
+            "cwd": str(folder),
+            "log": str(folder / "console.log"),
+            "user": None,
+            "grace": 30.0,
+            "remove": str(folder),
+            **more,
         }
 
     return make

@@ -35,8 +35,12 @@ def test_settings_of_a_node_keep_it_on_this_machine(engine: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("engine", "first"),
-    [("es9", "cluster.initial_master_nodes"), ("es8", "cluster.initial_master_nodes"),
-     ("os3", "cluster.initial_cluster_manager_nodes"), ("os3d", "cluster.initial_cluster_manager_nodes")],
+    [
+        ("es9", "cluster.initial_master_nodes"),
+        ("es8", "cluster.initial_master_nodes"),
+        ("os3", "cluster.initial_cluster_manager_nodes"),
+        ("os3d", "cluster.initial_cluster_manager_nodes"),
+    ],
 )
 def test_settings_of_three_nodes_let_them_find_each_other(engine: str, first: str, tmp_path: Path) -> None:
     plan = plan_of(engine, tmp_path, 3)

@@ -39,13 +39,17 @@ def test_transfers_leave_other_lines_alone(line: str) -> None:
 
 
 def test_run_maven_reads_progress_that_is_overwritten_and_keeps_what_else_was_said(tmp_path: Path) -> None:
-    make_tool(tmp_path, "mvn", r"""
+    make_tool(
+        tmp_path,
+        "mvn",
+        r"""
 printf 'Downloading from central: https://somewhere/a.zip\n'
 printf 'Progress (1): 1.0/3.0 MB\rProgress (1): 3.0 MB    \r                \r'
 printf 'Downloaded from central: https://somewhere/a.zip (3.0 MB at 9 MB/s)\n'
 printf '\033[1;31m[ERROR]\033[m no such goal: %s\n' "$2"
 exit 3
-""")
+""",
+    )
     reports: list[int] = []
 
     status, said = run_maven(["goal"], {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, lambda so_far: reports.append(so_far.bytes))

@@ -24,8 +24,11 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("manager", "jdk", "maven"),
     [
-        ("apt-get", "sudo apt-get update && sudo apt-get install -y openjdk-21-jdk-headless",
-         "sudo apt-get update && sudo apt-get install -y maven"),
+        (
+            "apt-get",
+            "sudo apt-get update && sudo apt-get install -y openjdk-21-jdk-headless",
+            "sudo apt-get update && sudo apt-get install -y maven",
+        ),
         ("dnf", "sudo dnf install -y java-21-openjdk-devel", "sudo dnf install -y maven"),
         ("brew", "brew install openjdk@21", "brew install maven"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import GONE, OPEN, Entry, Index
-from esproxy.tenancy.pool_restore import PoolAnswer, PoolWalk
+from esproxy.rewriting.restore import PoolAnswer, PoolWalk
 from esproxy.tenancy.target import Target
 from tests.unit.pools.pool_gate import Gate, directory, gate, hit, hits
 

@@ -54,9 +54,7 @@ def test_search_exclusion_takes_away() -> None:
 def test_search_that_matches_nothing_goes_under_the_own_prefix() -> None:
     it = gate()
     it.ask("GET", "/zz*/_search", b"", lambda send: hits())
-    assert it.sent.target == b"/acme.*,-acme.*/_search" and it.body["query"] == {
-        "constant_score": {"filter": {"match_none": {}}}
-    }
+    assert it.sent.target == b"/acme.*,-acme.*/_search" and it.body["query"] == {"constant_score": {"filter": {"match_none": {}}}}
 
 
 def test_search_every_query_root_is_filtered() -> None:

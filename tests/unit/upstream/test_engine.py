@@ -293,6 +293,7 @@ async def test_node_that_reads_slowly_but_reads_is_no_timeout(own, stub: Stub):
 
 def test_lost_connection_needs_no_garbage_collector():
     """Connections hold their parser and the parser holds them: a lost connection must not wait for the collector."""
+
     async def main() -> weakref.ref:
         async with Stub() as stub:
             engine = Engine({"main": ClusterSpec([stub.url])})

@@ -22,13 +22,13 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.mappings import refuse_unsafe_types
-from esproxy.procedures.pool_declared import acknowledged, declaration, known_parameters, node_answer
-from esproxy.procedures.pool_search import nothing
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.declared import acknowledged, declaration, known_parameters, node_answer
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.search import nothing
+from esproxy.pools.search import reply as node_reply
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.rewrite import refuse_lookup
 from esproxy.tenancy.expressions import matching
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_rewrite import refuse_lookup
 from esproxy.tenancy.target import Target, physical_expression
 
 Definition = dict[str, Any]
@@ -106,9 +106,7 @@ def put_mapping(request: Pooled) -> Steps[Reply | Large]:
     return acknowledged(request) if refused is None else refused
 
 
-def _put_shared(
-    request: Pooled, targets: list[Target], root: dict[str, Any], wanted: dict[str, Definition]
-) -> Steps[Refused]:
+def _put_shared(request: Pooled, targets: list[Target], root: dict[str, Any], wanted: dict[str, Definition]) -> Steps[Refused]:
     changed = [_changes(target, wanted) for target in targets]
     for target, definitions in zip(targets, changed, strict=True):
         _check(target, root, definitions)

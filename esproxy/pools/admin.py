@@ -14,11 +14,8 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
-from esproxy.procedures.alias import change_aliases
-from esproxy.procedures.create import create
-from esproxy.procedures.delete import delete
-from esproxy.procedures.pool_aliases import alias_properties, aliases_of, check_filter, new_targets
-from esproxy.procedures.pool_declared import (
+from esproxy.pools.aliases import alias_properties, aliases_of, check_filter, new_targets
+from esproxy.pools.declared import (
     acknowledged,
     active_shards,
     answer,
@@ -27,14 +24,17 @@ from esproxy.procedures.pool_declared import (
     known_parameters,
     node_answer,
 )
-from esproxy.procedures.pool_mappings import check_new_mapping
-from esproxy.procedures.pool_search import nothing
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pool_settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
-from esproxy.procedures.pooled import Apart, Pooled
+from esproxy.pools.mappings import check_new_mapping
+from esproxy.pools.pooled import Apart, Pooled
+from esproxy.pools.search import nothing
+from esproxy.pools.search import reply as node_reply
+from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
+from esproxy.procedures.alias import change_aliases
+from esproxy.procedures.create import create
+from esproxy.procedures.delete import delete
+from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.one_name import check_new_name
 from esproxy.tenancy.placement import DEDICATED
-from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.target import physical_expression
 
 # --- indices -----------------------------------------------------------------------------------------

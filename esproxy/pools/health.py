@@ -15,11 +15,11 @@ from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import json_headers
 from esproxy.exchange import Large, Reply
 from esproxy.metadata import cluster
-from esproxy.procedures.pool_search import nothing
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.search import nothing
+from esproxy.pools.search import reply as node_reply
+from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.expressions import Options
-from esproxy.tenancy.pool_query import physical_query
 from esproxy.tenancy.target import physical_expression
 
 

@@ -1,9 +1,9 @@
 """The second pass over a search body for pools, as a tree: for what the core does not do at one position.
 
 The core's pass was strict and has put the filter at every query root. What is left depends on what stands beside it, or on what
-only the catalogue or the node knows: names of indices and ids (``pool_names``, ``pool_places``), lookups of documents in
-other indices, aggregations that look past their search (``pool_aggs``), hits without metadata (``pool_undo``), query strings
-(``text_queries``). Common bodies have none of it and are not read again.
+only the catalogue or the node knows: names of indices and ids (``rewriting.names``, ``rewriting.places``), lookups of documents
+in other indices, aggregations that look past their search (``rewriting.aggs``), hits without metadata (``rewriting.undo``),
+query strings (``text_queries``). Common bodies have none of it and are not read again.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from esproxy import exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.pooled import Pooled
 from esproxy.request import Plan
+from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
+from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
+from esproxy.rewriting.places import Place, lookups, places, rewrite_places
+from esproxy.rewriting.rewrite import PoolResolver
+from esproxy.rewriting.routing import rewrite_routing
+from esproxy.rewriting.text_queries import rewrite_texts, wanted
+from esproxy.rewriting.undo import ask_for_metadata, unscored
 from esproxy.tenancy.expressions import Options, resolve
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
-from esproxy.tenancy.pool_names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
-from esproxy.tenancy.pool_places import Place, lookups, places, rewrite_places
-from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.pool_routing import rewrite_routing
-from esproxy.tenancy.pool_undo import ask_for_metadata, unscored
 from esproxy.tenancy.target import Target, filter_of, physical_expression
-from esproxy.tenancy.text_queries import rewrite_texts, wanted
 
 JSON = b"application/json"
 LENIENT = Options(ignore_unavailable=True)

@@ -17,15 +17,15 @@ from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, json_headers, no_such_index
 from esproxy.exchange import Reply
+from esproxy.pools.bodies import filter_body
+from esproxy.pools.declared import acknowledged, answer, declaration, known_parameters
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.search import reply as node_reply
 from esproxy.procedures.alias import change_aliases
-from esproxy.procedures.pool_bodies import filter_body
-from esproxy.procedures.pool_declared import acknowledged, answer, declaration, known_parameters
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.rewriting.places import text_of
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden
 from esproxy.tenancy.placement import DEDICATED
-from esproxy.tenancy.pool_places import text_of
 from esproxy.tenancy.target import Target
 
 PROPERTIES = ("filter", "index_routing", "is_hidden", "is_write_index", "search_routing")

@@ -13,9 +13,9 @@ import orjson
 
 from esproxy import core
 from esproxy.errors import EsproxyError, Refusal
-from esproxy.procedures.pooled import Pooled
-from esproxy.tenancy.pool_places import text_of
-from esproxy.tenancy.pool_rewrite import PoolResolver
+from esproxy.pools.pooled import Pooled
+from esproxy.rewriting.places import text_of
+from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.target import UNFILTERED, Target
 
 VERBS = ("create", "delete", "index", "update")

@@ -21,15 +21,15 @@ from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Answer, Headers, Reply
 from esproxy.metadata import cat, cluster
+from esproxy.pools.health import tenant_health
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.search import nothing, search_body
+from esproxy.pools.search import reply as node_reply
+from esproxy.pools.settings import uuid_of
 from esproxy.procedures.cat import columns_of, table_headers, wants_json
-from esproxy.procedures.pool_health import tenant_health
-from esproxy.procedures.pool_search import nothing, search_body
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pool_settings import uuid_of
-from esproxy.procedures.pooled import Pooled
+from esproxy.rewriting.query import body_with_query, physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers
 from esproxy.tenancy.target import Target, filter_of, physical_expression
 
 IDS = frozenset(("uuid", "id"))

@@ -15,9 +15,9 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, json_headers
 from esproxy.exchange import Answer, Reply
 from esproxy.metadata.settings import rewrite_settings
-from esproxy.procedures.pooled import Pooled
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish
+from esproxy.pools.pooled import Pooled
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.target import UNFILTERED
 
 TIMES = ("timeout", "master_timeout", "cluster_manager_timeout")

@@ -15,18 +15,18 @@ from esproxy import core
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.procedures.fan_out import can_merge, fan_out
-from esproxy.procedures.pool_bodies import search_body
-from esproxy.procedures.pool_cursors import Lost, opened, point_in_time, targets_of
-from esproxy.procedures.pool_reply import JSON, NDJSON, nothing, path, reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.bodies import search_body
+from esproxy.pools.cursors import Lost, opened, point_in_time, targets_of
+from esproxy.pools.fan_out import can_merge, fan_out
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.reply import JSON, NDJSON, nothing, path, reply
+from esproxy.rewriting.places import text_of
+from esproxy.rewriting.query import body_with_query, physical_query
+from esproxy.rewriting.rewrite import PoolResolver
+from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import Several
-from esproxy.tenancy.pool_places import text_of
-from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import UNFILTERED, physical_expression, search_routing
 
 

@@ -14,8 +14,8 @@ from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.request import Plan
+from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import NONE
-from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target, absent, search_routing
 
 RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))

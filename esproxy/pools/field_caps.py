@@ -16,12 +16,12 @@ from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed
 from esproxy.exchange import Answer, Calls, Large, Reply
-from esproxy.procedures.pool_bodies import search_body
-from esproxy.procedures.pool_reply import JSON, path, reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.bodies import search_body
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.reply import JSON, path, reply
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.expressions import matching
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.target import Target, filter_of
 
 META = frozenset(

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal
+from esproxy.rewriting.places import lookup_keys, members
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.pool_places import lookup_keys, members
 from esproxy.tenancy.target import OURS, Target, filter_of
 
 INDEX, ID = "_index", "_id"

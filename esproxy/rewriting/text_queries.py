@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from esproxy.errors import Refusal
+from esproxy.rewriting.places import members
+from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.pool_places import members
-from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target
 
 QUERY_STRING = "query_string"

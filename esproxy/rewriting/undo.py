@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esproxy.errors import Refusal
+from esproxy.rewriting.aggs import unscope_globals
+from esproxy.rewriting.explain import explain_without_filter
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.pool_aggs import unscope_globals
-from esproxy.tenancy.pool_explain import explain_without_filter
 
 NONE = ("_none_", ["_none_"])
 

@@ -11,13 +11,13 @@ from urllib.parse import quote_plus
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
+from esproxy.pools.bodies import document_body, search_body
+from esproxy.pools.pooled import Pooled
 from esproxy.procedures.made_id import created, new_id
-from esproxy.procedures.pool_bodies import document_body, search_body
-from esproxy.procedures.pooled import Pooled
+from esproxy.rewriting.query import body_with_query, physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, onward, restore
+from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.one_name import no_alias
-from esproxy.tenancy.pool_query import body_with_query, physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore
-from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import Target
 
 LONGEST_ID = 512  # bytes; a node's limit

@@ -6,7 +6,7 @@
 from memory or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not
 is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
 
-A family (``pool_documents``, ``pool_search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
+A family (``documents``, ``search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
 makes the reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
 """
 
@@ -30,17 +30,17 @@ from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, half_a_character, own_media
 from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
+from esproxy.pools.mixture import whole_directory
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
-from esproxy.procedures.mixture import whole_directory
 from esproxy.request import Plan
+from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.expressions import DEFAULTS, Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
 from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import behind, check_new_name, missing
 from esproxy.tenancy.placement import DEDICATED, Placement
-from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
 
 NOT_THERE = "esproxy~none~"  # the beginning of names that no index has
@@ -192,7 +192,7 @@ class Pooled:
 
     def some(self, expression: str, options: Options | None = None, *, stay: bool = False) -> Steps[list[Target]]:
         """The indices of an expression, none among them. ``stay``: not Apart, even if they are all their own."""
-        from esproxy.procedures.pool_bodies import filter_body  # which rests on this module
+        from esproxy.pools.bodies import filter_body  # which rests on this module
 
         resolved, directory = yield from self.resolved(expression, options or self.options(), stay=stay)
         targets = []

@@ -19,14 +19,14 @@ from esproxy.catalogue.documents import OPEN
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.procedures.pool_bodies import search_body
-from esproxy.procedures.pool_reply import JSON, path, reply
-from esproxy.procedures.pooled import Apart, Pooled
+from esproxy.pools.bodies import search_body
+from esproxy.pools.pooled import Apart, Pooled
+from esproxy.pools.reply import JSON, path, reply
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.rewrite import PoolResolver, walk
+from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver, walk
-from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import UNFILTERED, Target
 
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from esproxy.errors import Refusal
-from esproxy.procedures import pool_admin as admin
-from esproxy.procedures import pool_aliases as aliases
-from esproxy.procedures import pool_cat as cat
-from esproxy.procedures import pool_cursors as cursors
-from esproxy.procedures import pool_documents as documents
-from esproxy.procedures import pool_mappings as mappings
-from esproxy.procedures import pool_search as searches
-from esproxy.procedures import pool_settings as settings
-from esproxy.procedures.pool_bulk import bulk
-from esproxy.procedures.pool_field_caps import field_caps
-from esproxy.procedures.pool_health import health
-from esproxy.procedures.pool_mget import mget
-from esproxy.procedures.pooled import Family
+from esproxy.pools import admin, aliases, cat, cursors, documents, mappings, settings
+from esproxy.pools import search as searches
+from esproxy.pools.bulk import bulk
+from esproxy.pools.field_caps import field_caps
+from esproxy.pools.health import health
+from esproxy.pools.mget import mget
+from esproxy.pools.pooled import Family
 
 
 class Served(NamedTuple):

@@ -191,4 +191,3 @@ def only(targets: list[Target]) -> Target:
     if len(targets) != 1:
         raise Divided("this use of an id is available for one index in a pool at a time")
     return targets[0]
-

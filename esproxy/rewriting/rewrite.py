@@ -2,7 +2,7 @@
 
 Two passes. The core's is strict, puts the filter at every query root, and renames fields; names of indices and ids it leaves,
 because what they become depends on what stands beside them (``{"index", "id"}`` of a lookup). Where it met one, the body is
-walked again as a tree under the same table (``pool_places``), and every position of kind INDEX, EXPR, ID or ROUTING is dealt
+walked again as a tree under the same table (``rewriting.places``), and every position of kind INDEX, EXPR, ID or ROUTING is dealt
 with there.
 """
 
@@ -18,10 +18,10 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
 from esproxy.request import Plan
+from esproxy.rewriting.places import NAMED, NONE, only
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.layouts import NAMESPACES
-from esproxy.tenancy.pool_places import NAMED, NONE, only
 from esproxy.tenancy.target import Target, absent
 
 SCOPED = (b"_id", b"_index", b"_routing")
@@ -158,7 +158,6 @@ class PoolResolver:
             return painless.rewrite(source, self.fields.physical, None, self._in_pool(source, context), root, context)
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
-
 
     def _root(self) -> str | None:
         """The object that documents are in, for a script."""

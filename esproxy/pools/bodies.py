@@ -13,12 +13,12 @@ from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
-from esproxy.procedures.pool_tree import needs_tree, rewrite, unwrapped_queries
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.request import Plan
-from esproxy.tenancy.pool_explain import asks_to_explain
-from esproxy.tenancy.pool_rewrite import PoolResolver, check_search, walk
-from esproxy.tenancy.pool_undo import Undo
+from esproxy.rewriting.explain import asks_to_explain
+from esproxy.rewriting.rewrite import PoolResolver, check_search, walk
+from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST

@@ -15,15 +15,15 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.procedures.pool_documents import physical_id
-from esproxy.procedures.pool_search import reply
-from esproxy.procedures.pooled import Apart, Pooled
+from esproxy.pools.documents import physical_id
+from esproxy.pools.pooled import Apart, Pooled
+from esproxy.pools.search import reply
+from esproxy.rewriting.places import text_of
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.rewrite import PoolResolver, walk
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import missing
-from esproxy.tenancy.pool_places import text_of
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_rewrite import PoolResolver, walk
 from esproxy.tenancy.target import NOWHERE, UNFILTERED, Target
 
 

@@ -22,13 +22,13 @@ from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Call, Calls, Reply
-from esproxy.procedures.pool_bodies import search_body
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.bodies import search_body
+from esproxy.pools.pooled import Pooled
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, restore, unwrapped
+from esproxy.rewriting.rewrite import PoolResolver
+from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore, unwrapped
-from esproxy.tenancy.pool_rewrite import PoolResolver
-from esproxy.tenancy.pool_undo import Undo
 from esproxy.tenancy.target import Target
 
 JSON = b"application/json"

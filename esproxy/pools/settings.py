@@ -26,9 +26,9 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
 from esproxy.metadata.settings import restore_settings
-from esproxy.procedures.pool_declared import acknowledged, declaration, known_parameters
-from esproxy.procedures.pool_search import reply as node_reply
-from esproxy.procedures.pooled import Pooled
+from esproxy.pools.declared import acknowledged, declaration, known_parameters
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.search import reply as node_reply
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 

@@ -21,18 +21,18 @@ from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
+from esproxy.pools.bodies import ROUNDS, DocumentResolver
+from esproxy.pools.bulk_lines import Record, read_lines
+from esproxy.pools.documents import EXTERNAL, physical_id
+from esproxy.pools.pooled import Apart, Missing, Pooled
+from esproxy.pools.reply import reply as restored_reply
 from esproxy.procedures.made_id import new_id
-from esproxy.procedures.pool_bodies import ROUNDS, DocumentResolver
-from esproxy.procedures.pool_bulk_lines import Record, read_lines
-from esproxy.procedures.pool_documents import EXTERNAL, physical_id
-from esproxy.procedures.pool_reply import reply as restored_reply
-from esproxy.procedures.pooled import Apart, Missing, Pooled
+from esproxy.rewriting.places import text_of
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, restore
+from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.one_name import check_new_name, missing, no_alias
-from esproxy.tenancy.pool_places import text_of
-from esproxy.tenancy.pool_query import physical_query
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, restore
-from esproxy.tenancy.pool_rewrite import PoolResolver
 from esproxy.tenancy.target import NOWHERE, Target
 
 SOURCE = ("_source", "_source_includes", "_source_excludes")
@@ -157,8 +157,6 @@ def _returned(request: Pooled, record: Record) -> dict[str, Any]:
     if isinstance(wanted, dict):
         return {"_source": {key: renamed(names) for key, names in wanted.items()}}
     return {"_source": renamed(wanted)}
-
-
 
 
 def _refuse(request: Pooled, record: Record, error: EsproxyError) -> None:

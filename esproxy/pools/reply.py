@@ -5,8 +5,8 @@ from __future__ import annotations
 from esproxy import exact
 from esproxy.answer import encode, is_error
 from esproxy.exchange import Answer, Large, Reply
-from esproxy.procedures.pooled import Pooled
-from esproxy.tenancy.pool_restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
+from esproxy.pools.pooled import Pooled
+from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
 from esproxy.tenancy.target import Target, physical_expression
 
 JSON = b"application/json"
