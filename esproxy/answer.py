@@ -17,13 +17,13 @@ import orjson
 from esproxy import core
 from esproxy.api.kinds import Kind
 from esproxy.errors import Failed, UpstreamFailed, Violation
-from esproxy.exchange import AnswerHead, Headers
+from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node
 from esproxy.metadata.settings import restore_settings
 from esproxy.metadata.templates import without_foreign
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.tenancy.tenant import COLLECT
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))

@@ -20,7 +20,8 @@ from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import refuse_files, rewrite_settings
-from esproxy.request import NDJSON_TYPES, Plan, check_no_body, media_of, physical_target
+from esproxy.plan import Plan
+from esproxy.request import NDJSON_TYPES, check_no_body, media_of, physical_target
 from esproxy.tenancy.metafields import MetaFields, Restores, Several
 from esproxy.tenancy.tenant import PATTERN_REQUEST
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from esproxy.exchange import GO, Procedure, Until
-
 FREE = 128 << 10
 
 
@@ -93,9 +91,3 @@ class Budget:
             if claim.wake is not None:
                 wake, claim.wake = claim.wake, None
                 wake()
-
-
-def turn(claim: Claim) -> Procedure:
-    """Wait until it is granted."""
-    yield Until(claim.tell)
-    return GO

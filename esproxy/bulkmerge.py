@@ -14,7 +14,8 @@ from collections.abc import Generator
 import orjson
 
 from esproxy.errors import Failed
-from esproxy.exchange import Headers, Release
+from esproxy.exchange import Release
+from esproxy.heads import Headers
 from esproxy.spool import Spool
 
 IN_MEMORY = 1 << 20

@@ -23,7 +23,7 @@ from esproxy.bodies import bulk_pass, bulk_splitter, refusal
 from esproxy.bulkmerge import Merged
 from esproxy.errors import EsproxyError, Failed, too_large
 from esproxy.exchange import Release, Reply
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.spool import Spool
 
 if TYPE_CHECKING:

@@ -6,14 +6,11 @@ Nothing is known until a node has been asked (``procedures.discover``); until th
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from esproxy import core
 from esproxy.api.routes import Router
 from esproxy.api.tables import Tables, load
-
-if TYPE_CHECKING:
-    from esproxy.ready import ReadyHeads
 
 
 class Engine:
@@ -32,11 +29,10 @@ engine = cache(Engine)
 class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer."""
 
-    __slots__ = ("engine", "info", "name", "product", "ready")
+    __slots__ = ("engine", "info", "name", "product")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
         self.engine = engine(engine_name)
         self.info = info  # what the node said of itself at ``/``
         self.product = self.engine.name == "elasticsearch"
-        self.ready: ReadyHeads | None = None

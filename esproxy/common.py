@@ -9,9 +9,10 @@ from esproxy.budget import Budget
 from esproxy.catalogue.context import Catalogue
 from esproxy.cluster import Cluster
 from esproxy.errors import Failed
+from esproxy.plan import Plan
 from esproxy.pools.families import ELSEWHERE
 from esproxy.pools.pooled import Pools
-from esproxy.request import Plan
+from esproxy.ready import ReadyHeads
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import HeaderIdentity, PatternIdentity, Registry
 from esproxy.tenancy.placement import DEDICATED, Placement
@@ -32,6 +33,7 @@ class Common:
         self.pools = Pools(catalogue, self.placement, *bounds) if catalogue is not None else None
         self.cluster_name = settings.placement.cluster
         self.clusters: dict[str, Cluster] = {}
+        self.ready: ReadyHeads | None = None
         self.violations = 0
         self.unknown_keys = 0
         registry = Registry(settings.tenants.mode, settings.tenants.ids)

@@ -1,15 +1,13 @@
-"""Everything that can go wrong, and the one place where it becomes an HTTP answer.
+"""Everything that can go wrong; ``replies`` makes HTTP answers of it.
 
-    Refusal                     we will not: 4xx, the client's to mend
-      BadRequest                400 by default, any Elasticsearch type
-      (made by the functions below: unknown_endpoint, unknown_parameter, no_such_index, …)
+    Refusal                     we will not: 4xx, the client's to mend; those with a name are made by the functions below
     Failed                      we could not: 5xx
       UpstreamFailed            503 unreachable, 504 slow, 502 broken or too large
     Violation                   an answer holds what is not the tenant's: 500, alarm
 
 Bodies have Elasticsearch's shape: ``{"error": {"root_cause": […], "type", "reason", …}, "status"}``; the two short
-forms (``error`` as a string) are those that its REST layer uses. Types and texts: FIELD survey, checked against
-running nodes by tests/integration/test_errors.py.
+forms (``error`` as a string) are those that its REST layer uses. Types and texts are those of running nodes, which the oracle
+compares.
 """
 
 from __future__ import annotations
@@ -17,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-import orjson
-
-from esproxy.exchange import Headers, Reply
+from esproxy.heads import Headers
 
 
 class EsproxyError(Exception):
@@ -137,34 +133,6 @@ class NotValid(Refusal):
 
     def payload(self) -> dict[str, Any]:
         return {"valid": False, "error": self.told} if self.explained else {"valid": False}
-
-
-def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False, accept: bytes | None = None) -> Reply:
-    """The answer for an error. ``product``: the upstream is Elasticsearch, whose clients look for its header.
-    ``head``: there can be no body."""
-    option = orjson.OPT_INDENT_2 if pretty else 0
-    body = b"" if head or isinstance(error, MethodsOffered) else orjson.dumps(error.payload(), option=option)
-    if pretty and body:
-        body += b"\n"
-    media = json_headers(product, accept)
-    if isinstance(error, MethodsOffered):
-        media[-1] = (b"content-type", b"text/plain; charset=UTF-8")
-    headers = media + error.headers
-    return Reply(error.status, headers, body)
-
-
-def own_media(accept: bytes | None) -> bytes | None:
-    """The media type for a client that accepts Elasticsearch's own first, in the version that it asks for."""
-    first = (accept or b"").split(b",")[0].strip()
-    return first.replace(b" ", b"") if first.lower().startswith(b"application/vnd.elasticsearch+json") else None
-
-
-def json_headers(product: bool, accept: bytes | None = None) -> Headers:
-    """Headers of an answer that we make ourselves, as the upstream's kind sends them. ``accept``: the client's, which
-    Elasticsearch answers in its own media type where that names it."""
-    if product:
-        return [(b"x-elastic-product", b"Elasticsearch"), (b"content-type", own_media(accept) or b"application/json")]
-    return [(b"content-type", b"application/json; charset=UTF-8")]
 
 
 # --- the refusals, by name ------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""What passes between shells, Gateway and engine: heads, steps, and what procedures yield.
+"""What passes between shells, Gateway and engine: steps, and what procedures yield.
 
-Nothing here does I/O. A *head* is what is known of a request or an answer before its body. A *step* is what the
+Nothing here does I/O. A *step* is what the
 Gateway asks for; there is at most one per call. Steps are small slotted classes: GATEWAY measurements put a
 NamedTuple at twice their cost. See docs/design/gateway.md for who calls what in which order.
 """
@@ -9,62 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from esproxy.budget import Claim
-    from esproxy.spool import Spool
-
-Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
+from esproxy.budget import Claim
+from esproxy.heads import AnswerHead, Headers
+from esproxy.spool import Spool
 
 BODY, ANSWER = 1, 2  # bits of ``Exchange.wants``: more of the request's body, more of the answer
-
-
-class Head:
-    """A request before its body. ``target`` is the raw request target, undecoded; ``peer`` the client's address."""
-
-    __slots__ = ("_named", "_of", "headers", "method", "peer", "target")
-
-    def __init__(self, method: str, target: bytes, headers: Headers, peer: str | None = None) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.peer = peer
-        self._of: Headers | None = None  # the headers that ``_named`` was made of
-        self._named: dict[bytes, bytes] | None = None
-
-    def __repr__(self) -> str:
-        return f"Head({self.method!r}, {self.target!r}, {self.headers!r}, {self.peer!r})"
-
-    def by_name(self) -> dict[bytes, bytes] | None:
-        """The headers as a dict; None when one of them comes more than once."""
-        if self._of is not self.headers:
-            self._of = self.headers
-            named = dict(self.headers)
-            self._named = named if len(named) == len(self.headers) else None
-        return self._named
-
-    def get(self, name: bytes) -> bytes | None:
-        """The value of a header; None when absent. For a header that came more than once, the first."""
-        named = self.by_name()
-        if named is not None:
-            return named.get(name)
-        return next((value for key, value in self.headers if key == name), None)
-
-    def all(self, name: bytes) -> list[bytes]:
-        return [value for key, value in self.headers if key == name]
-
-
-@dataclass(slots=True)
-class AnswerHead:
-    """An answer before its body, from a node or for a client. ``length`` None: unknown, sent chunked."""
-
-    status: int
-    headers: Headers
-    length: int | None = None
-
-    def get(self, name: bytes) -> bytes | None:
-        return next((value for key, value in self.headers if key == name), None)
 
 
 # --- steps: what the Gateway asks for ------------------------------------------------------------

@@ -21,23 +21,25 @@ from __future__ import annotations
 from esproxy import answer as answers
 from esproxy import bodies
 from esproxy import request as requests
-from esproxy.budget import FREE, turn
+from esproxy.budget import FREE
 from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
 from esproxy.common import Common
 from esproxy.errors import EsproxyError, Refusal, UpstreamFailed, too_large
-from esproxy.exchange import ANSWER, BODY, AnswerHead, Head, Need, Onward, Outcome, Reply, Send, Step
-from esproxy.holding import Holding, State
+from esproxy.exchange import ANSWER, BODY, Need, Onward, Outcome, Reply, Send, Step
+from esproxy.heads import AnswerHead, Head
+from esproxy.holding import Holding, State, turn
 from esproxy.largebody import LargeBody
 from esproxy.metadata.cluster import static_info
+from esproxy.plan import Plan
 from esproxy.pools.families import served
 from esproxy.pools.pooled import Pooled, Pools, first_write, pooled
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.made_id import wants_id, with_made_id
-from esproxy.ready import heads_of
-from esproxy.request import Plan, check_no_body, understand
+from esproxy.ready import ReadyHeads
+from esproxy.request import check_no_body, understand
 from esproxy.spool import Spool
 from esproxy.upstream.engine_api import Failure
 from esproxy.wayback import WayBack
@@ -155,7 +157,9 @@ class Exchange(Holding):
         gateway = self.gateway
         if gateway.header is None:
             return understand(gateway, self.head, cluster)
-        heads = heads_of(cluster, gateway.header)
+        heads = gateway.ready
+        if heads is None or heads.cluster is not cluster:
+            heads = gateway.ready = ReadyHeads(cluster, gateway.header)
         plan = heads.find(self.head)
         if plan is None:
             plan = understand(gateway, self.head, cluster)

@@ -8,11 +8,13 @@ from enum import Enum
 from esproxy.budget import Claim
 from esproxy.bulkstream import BulkStream
 from esproxy.common import Common
-from esproxy.errors import EsproxyError, Violation, reply
-from esproxy.exchange import BODY, Abort, Head, Onward, Release, Step
+from esproxy.errors import EsproxyError, Violation
+from esproxy.exchange import BODY, GO, Abort, Onward, Procedure, Release, Step, Until
+from esproxy.heads import Head
 from esproxy.largebody import LargeBody
+from esproxy.plan import Plan
 from esproxy.pools.pooled import Pools
-from esproxy.request import Plan
+from esproxy.replies import reply
 from esproxy.spool import Spool
 from esproxy.wayback import WayBack
 
@@ -96,3 +98,9 @@ class Holding:
         if self.back is not None and self.back.writing:
             return self._ended(Abort(str(error)))
         return self._refuse(error)
+
+
+def turn(claim: Claim) -> Procedure:
+    """Wait until it is granted."""
+    yield Until(claim.tell)
+    return GO

@@ -2,8 +2,8 @@
 
 Clients send the same few heads again and again: only the body differs from search to search. All that the Gateway does before
 it looks at a body (tenant, target, route, parameters, the node's target) is a function of method, target, tenant header and
-content type, under settings and tables that do not change while a ``Cluster`` lives. So it is done once and kept with the
-cluster: a *ready* plan, of which each exchange gets a twin of its own, and the target that goes to the node.
+content type, under settings and tables that do not change while a ``Cluster`` lives. So it is done once and kept for
+that ``Cluster``: a *ready* plan, of which each exchange gets a twin of its own, and the target that goes to the node.
 
 Kept is only what is certain to be the same again:
 
@@ -25,8 +25,9 @@ from __future__ import annotations
 from esproxy.api.kinds import Kind
 from esproxy.cluster import Cluster
 from esproxy.errors import Refusal
-from esproxy.exchange import Head
-from esproxy.request import Plan, media_type, physical_target
+from esproxy.heads import Head
+from esproxy.plan import Plan, Ready
+from esproxy.request import media_type, physical_target
 from esproxy.tenancy.identify import HeaderIdentity
 
 KEPT = 2048
@@ -36,29 +37,13 @@ UNLIKE = frozenset({"source", "source_content_type", "index", "filter_path"})  #
 Key = tuple[str, bytes, "bytes | None", "bytes | None"]
 
 
-class Ready:
-    """A plan that is only ever copied, and what it leads to."""
-
-    __slots__ = ("media", "names", "plan", "target")
-
-    def __init__(self, plan: Plan, target: bytes, media: bytes | None) -> None:
-        self.plan = plan
-        self.target = target
-        self.media = media
-        self.names = len(plan.spelled)  # of the target
-
-    def twin(self, head: Head) -> Plan:
-        plan = self.plan.twin(head)
-        plan.ready = self
-        return plan
-
-
 class ReadyHeads:
     """What is kept for one cluster."""
 
-    __slots__ = ("identity", "old", "young")
+    __slots__ = ("cluster", "identity", "old", "young")
 
-    def __init__(self, identity: HeaderIdentity) -> None:
+    def __init__(self, cluster: Cluster, identity: HeaderIdentity) -> None:
+        self.cluster = cluster
         self.identity = identity
         self.young: dict[Key, Ready] = {}
         self.old: dict[Key, Ready] = {}
@@ -113,9 +98,3 @@ def is_alike(plan: Plan) -> bool:
         and not plan.query.keys() & UNLIKE
         and not any(known.get(name) is Kind.CURSOR for name in plan.query)
     )
-
-
-def heads_of(cluster: Cluster, identity: HeaderIdentity) -> ReadyHeads:
-    if cluster.ready is None:
-        cluster.ready = ReadyHeads(identity)
-    return cluster.ready

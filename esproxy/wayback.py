@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from esproxy.exchange import AnswerHead, Reply, Restorer, Write
+from esproxy.exchange import Reply, Restorer, Write
+from esproxy.heads import AnswerHead
 
 
 class WayBack:

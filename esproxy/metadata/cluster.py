@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from esproxy.errors import json_headers
 from esproxy.exchange import Reply
-from esproxy.request import Plan
+from esproxy.plan import Plan
+from esproxy.replies import json_headers
 
 QUEUES = ("number_of_pending_tasks", "number_of_in_flight_fetch", "task_max_waiting_in_queue_millis")
 

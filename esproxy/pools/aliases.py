@@ -15,13 +15,14 @@ from esproxy import bodies
 from esproxy.answer import encode, restore_error
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Refusal, json_headers, no_such_index
+from esproxy.errors import Refusal, no_such_index
 from esproxy.exchange import Reply
 from esproxy.pools.bodies import filter_body
 from esproxy.pools.declared import acknowledged, answer, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import reply as node_reply
 from esproxy.procedures.alias import change_aliases
+from esproxy.replies import json_headers
 from esproxy.rewriting.places import text_of
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.names import FORBIDDEN, LEADING, forbidden

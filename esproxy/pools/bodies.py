@@ -13,9 +13,9 @@ from esproxy.catalogue.inference import new_fields
 from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
+from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
-from esproxy.request import Plan
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.rewrite import PoolResolver, check_search, walk
 from esproxy.rewriting.undo import Undo

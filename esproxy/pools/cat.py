@@ -19,7 +19,8 @@ import orjson
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Failed, Refusal
-from esproxy.exchange import Answer, Headers, Reply
+from esproxy.exchange import Answer, Reply
+from esproxy.heads import Headers
 from esproxy.metadata import cat, cluster
 from esproxy.pools.health import tenant_health
 from esproxy.pools.pooled import Pooled

@@ -12,10 +12,11 @@ from esproxy import bodies, core
 from esproxy.answer import encode
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Refusal, json_headers
+from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Reply
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.pools.pooled import Pooled
+from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.target import UNFILTERED

@@ -12,12 +12,12 @@ import orjson
 
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import json_headers
 from esproxy.exchange import Large, Reply
 from esproxy.metadata import cluster
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import nothing
 from esproxy.pools.search import reply as node_reply
+from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.target import physical_expression

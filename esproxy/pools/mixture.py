@@ -20,7 +20,7 @@ from esproxy.catalogue.documents import CLOSED, OPEN, Alias, Directory, Entry
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Violation
 from esproxy.exchange import Call, Send
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.tenancy.dedicated import OUTSIDE
 from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.placement import DEDICATED

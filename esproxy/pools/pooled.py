@@ -28,12 +28,13 @@ from esproxy.catalogue.documents import CLOSED, OPEN, Directory, Entry, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, half_a_character, own_media
+from esproxy.errors import Failed, Refusal, half_a_character
 from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
+from esproxy.plan import Plan
 from esproxy.pools.mixture import whole_directory
 from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
-from esproxy.request import Plan
+from esproxy.replies import own_media
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget

@@ -19,8 +19,8 @@ from esproxy import exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
+from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
-from esproxy.request import Plan
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
 from esproxy.rewriting.places import Place, lookups, places, rewrite_places

@@ -13,10 +13,12 @@ from typing import Any
 import orjson
 
 from esproxy.answer import AnswerResolver, client_headers, encode, restore_error
-from esproxy.errors import Failed, Violation, json_headers
-from esproxy.exchange import Answer, AnswerHead, Call, Calls, Headers, Procedure, Reply, Send
+from esproxy.errors import Failed, Violation
+from esproxy.exchange import Answer, Call, Calls, Procedure, Reply, Send
+from esproxy.heads import AnswerHead, Headers
 from esproxy.metadata import cat, cluster
-from esproxy.request import Plan
+from esproxy.plan import Plan
+from esproxy.replies import json_headers
 
 JSON = [(b"accept", b"application/json")]
 TEXT = [(b"accept", b"text/plain")]

@@ -13,9 +13,11 @@ import orjson
 
 from esproxy.answer import Walk, client_headers, encode, is_error, restore_error
 from esproxy.errors import Failed
-from esproxy.exchange import AnswerHead, Call, Procedure, Reply, Send
+from esproxy.exchange import Call, Procedure, Reply, Send
+from esproxy.heads import AnswerHead
 from esproxy.metadata import cluster
-from esproxy.request import Plan, physical_headers, physical_target
+from esproxy.plan import Plan
+from esproxy.request import physical_headers, physical_target
 
 JSON = [(b"accept", b"application/json")]
 

@@ -20,8 +20,9 @@ from esproxy.answer import Whole, client_headers
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.target import build
 from esproxy.catalogue.store import Steps
-from esproxy.exchange import Answer, AnswerHead, Call, Procedure, Reply, Send
-from esproxy.request import Plan
+from esproxy.exchange import Answer, Call, Procedure, Reply, Send
+from esproxy.heads import AnswerHead
+from esproxy.plan import Plan
 
 ELSE = frozenset(("version", "version_type", "if_seq_no", "if_primary_term", "pipeline"))
 

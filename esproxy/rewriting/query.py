@@ -13,7 +13,7 @@ from esproxy import exact
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import NONE
 from esproxy.tenancy.target import Target, absent, search_routing

@@ -21,9 +21,10 @@ from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Entry
 from esproxy.errors import Failed, Violation
-from esproxy.exchange import Answer, Headers, Large, Reply
+from esproxy.exchange import Answer, Large, Reply
+from esproxy.heads import Headers
 from esproxy.languages import painless
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.target import ABSENT, ID_END, Target, answer_bindings

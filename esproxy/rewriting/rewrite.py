@@ -17,7 +17,7 @@ from esproxy import bodies, core
 from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import Refusal
 from esproxy.languages import LanguageError, lucene, painless
-from esproxy.request import Plan
+from esproxy.plan import Plan
 from esproxy.rewriting.places import NAMED, NONE, only
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.fieldnames import Divided, FieldNames

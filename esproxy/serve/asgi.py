@@ -27,8 +27,10 @@ from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
 
 from esproxy.config import Limits, Settings
-from esproxy.errors import Failed, Refusal, reply
-from esproxy.exchange import AnswerHead, Head, Release, Reply, Write
+from esproxy.errors import Failed, Refusal
+from esproxy.exchange import Release, Reply, Write
+from esproxy.heads import AnswerHead, Head
+from esproxy.replies import reply
 from esproxy.serve.coding import Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
 from esproxy.serve.framing import MAX_HEAD, close_spool, size_of, too_long

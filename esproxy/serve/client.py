@@ -21,7 +21,8 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from esproxy.errors import EsproxyError, Refusal
-from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
+from esproxy.exchange import Release, Reply, Write
+from esproxy.heads import AnswerHead, Head, Headers
 from esproxy.serve.coding import STEP, Deflater, Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
 from esproxy.serve.framing import (

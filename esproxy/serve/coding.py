@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 
 from esproxy.errors import Refusal
-from esproxy.exchange import Head, Headers
+from esproxy.heads import Head, Headers
 
 GZIP = 16 + zlib.MAX_WBITS
 STEP = 256 << 10  # inflated bytes handed out at once

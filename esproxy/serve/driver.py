@@ -25,8 +25,10 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from esproxy.errors import EsproxyError, reply
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, Head, More, Need, Outcome, Release, Reply, Send, Step, Write
+from esproxy.errors import EsproxyError
+from esproxy.exchange import ANSWER, BODY, Abort, More, Need, Outcome, Release, Reply, Send, Step, Write
+from esproxy.heads import AnswerHead, Head
+from esproxy.replies import reply
 from esproxy.serve.procedures import Procedures, Run
 from esproxy.serve.stats import Stats
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight

@@ -13,7 +13,8 @@ from collections.abc import Generator
 from http import HTTPStatus
 
 from esproxy.errors import Refusal
-from esproxy.exchange import Head, Headers, Release
+from esproxy.exchange import Release
+from esproxy.heads import Head, Headers
 from esproxy.serve.coding import accepts_gzip, compressible
 
 MAX_HEAD = 64 << 10  # of a request: target and headers

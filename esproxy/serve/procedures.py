@@ -21,7 +21,8 @@ from typing import Protocol, TypeVar
 from esproxy.budget import FREE, Claim
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, UpstreamFailed
-from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Until, Wait
+from esproxy.exchange import GO, Answer, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Until, Wait
+from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
 
 logger = logging.getLogger("esproxy.serve")

@@ -48,7 +48,7 @@ from uvicorn.server import ServerState
 
 from esproxy.config import Listen
 from esproxy.errors import EsproxyError, Failed, Refusal
-from esproxy.exchange import Head, Headers
+from esproxy.heads import Head, Headers
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.client import ClientRequest
 from esproxy.serve.framing import MAX_HEAD, size_of, too_long

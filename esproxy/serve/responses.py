@@ -11,7 +11,8 @@ from typing import Protocol
 from starlette.types import Scope, Send
 
 from esproxy.config import Limits
-from esproxy.exchange import AnswerHead, Head, Headers, Release, Reply, Write
+from esproxy.exchange import Release, Reply, Write
+from esproxy.heads import AnswerHead, Head, Headers
 from esproxy.serve.coding import STEP, Deflater
 from esproxy.serve.framing import CLOSE, GZIPPED, WITHOUT_BODY, close_spool, left_unread, may_compress, unframed
 from esproxy.spool import Spool

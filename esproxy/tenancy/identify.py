@@ -12,7 +12,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from esproxy.errors import Refusal
-from esproxy.exchange import Head
+from esproxy.heads import Head
 from esproxy.tenancy.names import legal_tenant
 
 MAX_PEERS = 10_000

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import httptools
 
-from esproxy.exchange import AnswerHead, Headers
+from esproxy.heads import AnswerHead, Headers
 from esproxy.upstream.engine_api import Failure
 from esproxy.upstream.node import Node
 from esproxy.upstream.request import chunk, head

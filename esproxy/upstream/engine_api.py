@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from esproxy.exchange import AnswerHead, Send
+from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
 
 What = Literal["connect", "timeout", "broken", "refused", "overflow"]
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from esproxy.exchange import AnswerHead, Send
+from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.node import Node
 from esproxy.upstream.request import header_lines

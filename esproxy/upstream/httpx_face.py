@@ -15,7 +15,8 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from esproxy.exchange import AnswerHead, Send
+from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight
 
 WHOLE = 1 << 20  # bodies whose content-length is not above this are collected first

@@ -21,7 +21,8 @@ from typing import Any
 
 import httpx
 
-from esproxy.exchange import AnswerHead, Send
+from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
 from esproxy.spool import Spool
 from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.node import Node

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from esproxy.exchange import Headers, Send
+from esproxy.exchange import Send
+from esproxy.heads import Headers
 from esproxy.upstream.spec import Address
 
 METHODS = {name: name.encode() for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")}

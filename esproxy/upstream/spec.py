@@ -12,7 +12,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from esproxy.exchange import Headers
+from esproxy.heads import Headers
 
 PORTS = {"http": 80, "https": 443}
 

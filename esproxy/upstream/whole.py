@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
-from esproxy.exchange import Answer, AnswerHead, Call
+from esproxy.exchange import Answer, Call
+from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight
 
 

@@ -4,7 +4,8 @@ import orjson
 import pytest
 
 from esproxy import bulkstream
-from esproxy.exchange import ANSWER, BODY, AnswerHead, Head, Release, Reply, Send
+from esproxy.exchange import ANSWER, BODY, Release, Reply, Send
+from esproxy.heads import AnswerHead, Head
 from esproxy.upstream.engine_api import Failure
 from tests.unit.gateway.whole import JSON, gateway
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from esproxy import ready
-from esproxy.exchange import Head, Reply, Send
+from esproxy.exchange import Reply, Send
+from esproxy.heads import Head
 from esproxy.ready import KEPT, LONGEST
 from tests.unit.gateway.whole import JSON, ask, gateway
 
@@ -36,7 +37,7 @@ UNLIKE = [
 
 
 def kept(gate) -> dict:
-    heads = gate.clusters["main"].ready
+    heads = gate.ready
     return heads.young if heads is not None else {}
 
 
@@ -137,7 +138,7 @@ def test_no_more_than_two_generations_are_kept_and_what_is_in_use_stays(monkeypa
     for number in range(100):
         ask(gate, "GET", f"/n{number}/_search")
         ask(gate, "GET", "/used/_search")
-        heads = gate.clusters["main"].ready
+        heads = gate.ready
         assert len(heads.young) <= 10 and len(heads.old) <= 10
     monkeypatch.setattr("esproxy.request.parse", None)
     assert ask(gate, "GET", "/used/_search").target == "/acme.used/_search"

@@ -8,8 +8,9 @@ import orjson
 
 from esproxy.cluster import Cluster
 from esproxy.config import Settings
-from esproxy.exchange import Abort, AnswerHead, Head, Need, Reply, Send, Step, Write
+from esproxy.exchange import Abort, Need, Reply, Send, Step, Write
 from esproxy.gateway import Exchange, Gateway
+from esproxy.heads import AnswerHead, Head
 
 JSON = [(b"content-type", b"application/json")]
 INFO = {"name": "n", "cluster_name": "c", "cluster_uuid": "u" * 22, "version": {"number": "9.4.3"}, "tagline": "t"}

@@ -15,8 +15,9 @@ from esproxy.catalogue.documents import OPEN, Alias, Directory, Entry, Field, In
 from esproxy.catalogue.store import Store, Stored
 from esproxy.cluster import Cluster
 from esproxy.config import Settings
-from esproxy.exchange import Answer, Call, Calls, Go, Head, Need, Reply, Send, Wait
+from esproxy.exchange import Answer, Call, Calls, Go, Need, Reply, Send, Wait
 from esproxy.gateway import Gateway
+from esproxy.heads import Head
 from tests.unit.gateway.whole import INFO
 
 JSON = [(b"content-type", b"application/json")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from esproxy.exchange import ANSWER, BODY, AnswerHead, Head, Reply, Send, Step, Write
+from esproxy.exchange import ANSWER, BODY, Reply, Send, Step, Write
+from esproxy.heads import AnswerHead, Head
 from esproxy.serve.driver import Driver, Proxy
 from esproxy.upstream.engine_api import Failure
 

@@ -7,7 +7,8 @@ import pytest
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 
-from esproxy.exchange import Abort, AnswerHead, Reply, Write
+from esproxy.exchange import Abort, Reply, Write
+from esproxy.heads import AnswerHead
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.driver import Proxy
 from tests.unit.serve.http import GET, JSON, SHELLS, Client, flights, scripted, served

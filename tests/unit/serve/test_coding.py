@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esproxy.errors import Refusal
-from esproxy.exchange import Head
+from esproxy.heads import Head
 from esproxy.serve.coding import STEP, Deflater, Inflater, accepts_gzip, uncoded
 
 PLAIN = b'{"index":{}}\n{"a":1}\n' * 3

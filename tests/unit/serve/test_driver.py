@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from esproxy.errors import Refusal
-from esproxy.exchange import ANSWER, BODY, GO, Abort, AnswerHead, Call, More, Need, Reply, Send, Write
+from esproxy.exchange import ANSWER, BODY, GO, Abort, Call, More, Need, Reply, Send, Write
+from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import Failure
 from tests.unit.serve.scripted import OK, SEND, RecordingEngine, Shell, driven, head
 

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from esproxy.errors import Refusal, UpstreamFailed
-from esproxy.exchange import GO, Answer, AnswerHead, Call, Calls, Need, Reply, Wait
+from esproxy.exchange import GO, Answer, Call, Calls, Need, Reply, Wait
+from esproxy.heads import AnswerHead
 from esproxy.serve.procedures import Procedures
 from esproxy.upstream.engine_api import Failure
 from tests.unit.serve.scripted import OK, SEND, RecordingEngine

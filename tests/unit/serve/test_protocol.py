@@ -17,7 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from esproxy.config import Listen, Settings
-from esproxy.exchange import ANSWER, BODY, AnswerHead, Release, Reply, Send, Write
+from esproxy.exchange import ANSWER, BODY, Release, Reply, Send, Write
+from esproxy.heads import AnswerHead
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.protocol import ClientConnection, origin_form, protocol
 from esproxy.serve.worker import server_config

@@ -11,7 +11,8 @@ from functools import partial
 import orjson
 import pytest
 
-from esproxy.exchange import ANSWER, BODY, Abort, AnswerHead, More, Release, Reply, Send, Write
+from esproxy.exchange import ANSWER, BODY, Abort, More, Release, Reply, Send, Write
+from esproxy.heads import AnswerHead
 from tests.unit.serve.http import GET, JSON, SHELLS, flights, post, scripted, until
 from tests.unit.serve.scripted import OK, SEND
 

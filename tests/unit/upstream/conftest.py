@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from esproxy.exchange import AnswerHead, Send
+from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
 from esproxy.upstream.client import Engine
 from esproxy.upstream.engine_api import EngineLike, Failure
 from esproxy.upstream.plain import HttpxEngine
