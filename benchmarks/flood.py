@@ -145,14 +145,14 @@ class Connection(replay.Connection):
 
     async def search(self, index: bytes, body: bytes) -> None:
         found, total = ROUTING.search(body), self.memory.hits
-        scope = found[1] if found is not None else b""
-        routing, front = (b',"_routing":"%b"' % scope, scope + b":") if scope else (b"", b"")
+        scope = found[1] if found is not None else b""  # its colon stands behind it
+        routing = b',"_routing":"%b"' % scope if scope else b""
         nest, end = self.memory.nest, b"}" if self.memory.nest else b""
         before, behind = around(total)
         await self.write(HEAD + b"transfer-encoding: chunked\r\n\r\n" + chunk(before))
         for first in range(0, total, AT_ONCE):
             numbers = range(first, min(first + AT_ONCE, total))
-            hits = [hit(index, front + b"%d" % n, routing, nest + document(n) + end) for n in numbers]
+            hits = [hit(index, scope + b"%d" % n, routing, nest + document(n) + end) for n in numbers]
             await self.write(chunk((b"," if first else b"") + b",".join(hits)))
         await self.write(chunk(behind) + b"0\r\n\r\n")
 
