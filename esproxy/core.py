@@ -18,6 +18,7 @@ from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind, Mark, Op
 
 __all__ = [
+    "SLICE",
     "WIDE",
     "Action",
     "Bindings",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 Resolver = Callable[[Kind, bytes], "bytes | None"]
+SLICE = 1 << 20  # a larger body is fed in parts: a pass keeps its edits until their part has been put out
 
 
 class Action(NamedTuple):

@@ -168,11 +168,12 @@ class Onward:
     """A procedure's outcome: a large answer goes on to the client.
 
     ``holds`` is asked before its last bytes leave: is it still true what the answer rests on? When it does not know,
-    ``confirm`` finds out; what that raises cuts the answer."""
+    ``confirm`` finds out; what that raises cuts the answer. ``claim``: on memory, for what has come of it."""
 
     answer: Large
     holds: Callable[[], bool]
     confirm: ProcedureFactory
+    claim: Claim | None = None
 
 
 Outcome = Reply | Go | Onward

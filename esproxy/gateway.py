@@ -19,7 +19,7 @@ States::
 from __future__ import annotations
 
 from esproxy import answer as answers
-from esproxy import bodies
+from esproxy import bodies, core
 from esproxy import request as requests
 from esproxy.budget import FREE
 from esproxy.bulkstream import BulkStream
@@ -297,11 +297,17 @@ class Exchange(Holding):
         """A procedure's answer is larger than the window: it streams like any other from here on."""
         large, self.onward = onward.answer, onward
         self._release()
+        self.claim, onward.claim = onward.claim, None
         window = self.gateway.settings.limits.window
         head = AnswerHead(large.status, large.headers)
         self.back = WayBack(head, large.restore, window, counts=self.head.method == "HEAD")
         self.state, self.wants = State.ANSWER, ANSWER
-        return self._restored(self.back, large.first, False)
+        first, large.first = large.first, b""
+        at = 0
+        while len(first) - at > core.SLICE:
+            self.back.hold(large.restore.feed(first[at : at + core.SLICE], False))
+            at += core.SLICE
+        return self._restored(self.back, first[at:], False)
 
     def feed_answer(self, chunk: bytes, last: bool) -> Step | None:
         """The next part of the node's answer."""
@@ -320,11 +326,11 @@ class Exchange(Holding):
     def _restored(self, back: WayBack, chunk: bytes, last: bool) -> Step | None:
         out = back.restore.feed(chunk, last)
         if not last:
+            if back.writing:
+                self._release()  # the client has taken what was held, else no more would have been read
             step = back.give(out, False)
             back.fed += len(chunk)
-            if back.writing:
-                self._release()
-            elif back.fed > FREE and self.claim is None:
+            if not back.writing and back.fed > FREE and self.claim is None:
                 return self._answer_claim()
             return step
         if self.onward is not None and not self.onward.holds():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -203,12 +204,21 @@ class PoolWalk:
             raise Failed("the node's answer could not be understood", status=502)
         return self.reader.named(out, last)
 
+    def whole(self, body: bytes) -> bytes:
+        """A whole answer."""
+        if len(body) <= core.SLICE:
+            return self.feed(body, True)
+        out = BytesIO()
+        for at in range(0, len(body), core.SLICE):
+            out.write(self.feed(body[at : at + core.SLICE], at + core.SLICE >= len(body)))
+        return out.getvalue()
+
 
 def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     """The client's body. Raises Violation."""
     reader.error = is_error(answer.status, answer.body)
     state = plan.cluster.engine.tables.roots["error"] if reader.error else plan.answer_state()
-    body = PoolWalk(plan, state, reader).feed(answer.body, True)
+    body = PoolWalk(plan, state, reader).whole(answer.body)
     return encode(plan, exact.loads(body)) if plan.pretty and reader.compacted else body
 
 

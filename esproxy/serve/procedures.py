@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Hashable
+from io import BytesIO
 from typing import Protocol, TypeVar
 
 from esproxy.budget import FREE, Claim
@@ -235,8 +236,8 @@ class Collector:
     """
 
     __slots__ = (
-        "attempt", "body", "claim", "ended", "failure", "flight", "head", "kept", "limit", "make_claim", "more", "over",
-        "sink", "window",
+        "attempt", "body", "claim", "ended", "failure", "first", "flight", "head", "kept", "limit", "make_claim", "more",
+        "over", "sink", "size", "window",
     )  # fmt: skip
 
     def __init__(self, call: Call, ended: Callable[[], None], *, alone: bool) -> None:
@@ -248,7 +249,9 @@ class Collector:
         self.flight: Flight | None = None
         self.head: AnswerHead | None = None
         self.attempt = 1
-        self.body = bytearray()
+        self.first = b""
+        self.body: BytesIO | None = None  # with the first piece, once there is another
+        self.size = 0
         self.failure: Failure | None = None
         self.over = False
         self.more = False
@@ -273,15 +276,18 @@ class Collector:
             claim.release()
 
     def answer(self) -> Answer:
+        """What came, given away without a copy. Where there is more, it goes on under the same claim."""
         assert self.head is not None
-        body = bytes(self.body)
-        self.body = bytearray()
-        self.release()
+        body = self.first if self.body is None else self.body.getvalue()
+        self.first, self.body = b"", None
+        if not self.more:
+            self.release()
         return Answer(self.head.status, self.head.headers, body, self.more, self.attempt)
 
     def hand_over(self, sink: Waiter, outcome: Onward) -> None:
         """From here on the call is the sink's, and what has come meanwhile is told it."""
         self.sink = sink
+        outcome.claim, self.claim = self.claim, None
         kept, self.kept = self.kept, []
         sink.resumed(outcome, self.flight)
         for chunk, last in kept:
@@ -296,7 +302,7 @@ class Collector:
 
     def open_answer(self, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> None:
         self.head, self.attempt = head, attempt
-        self.body.clear()
+        self.first, self.body, self.size = b"", None, 0
         self.feed_answer(chunk, last)
 
     def feed_answer(self, chunk: bytes, last: bool) -> None:
@@ -306,25 +312,37 @@ class Collector:
         if self.more:
             self.kept.append((chunk, last))
             return
-        self.body += chunk
+        self.gather(chunk)
         if last:
-            if len(self.body) > self.limit:
+            if self.size > self.limit:
                 return self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
             self.ended()
-        elif self.window is not None and len(self.body) > self.window and self.is_good() and self.flight is not None:
+        elif self.window is not None and self.size > self.window and self.is_good() and self.flight is not None:
             self.more = True
             self.flight.pause()
             self.ended()
-        elif self.make_claim is not None and self.claim is None and len(self.body) > FREE and self.flight is not None:
+        elif self.make_claim is not None and self.claim is None and self.size > FREE and self.flight is not None:
             self.claim = self.make_claim()
             if not self.claim.granted:
                 loop = asyncio.get_running_loop()
                 self.flight.pause()
                 self.claim.tell(lambda: loop.call_soon(self.go_on))
-        elif len(self.body) > self.limit:
+        elif self.size > self.limit:
             if self.flight is not None:
                 self.flight.cancel()
             self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+
+    def gather(self, chunk: bytes) -> None:
+        """Small answers come in one piece, which is kept as it is."""
+        if not self.size:
+            self.first = chunk
+        else:
+            if self.body is None:
+                self.body = BytesIO()
+                self.body.write(self.first)
+                self.first = b""
+            self.body.write(chunk)
+        self.size += len(chunk)
 
     def go_on(self) -> None:
         """The claim is granted."""

@@ -107,6 +107,9 @@ cdef class Body:
             return 0
         if self.answers is None:
             self.answers = []
+        # A copy, because an object can lie in far more memory than it has bytes (orjson's: 4 KiB for the shortest), and as many
+        # are kept as there are edits in the window.
+        answer = PyBytes_FromStringAndSize(PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer))
         self.answers.append(answer)
         if not edit(w, w.stop_start, size, <const uint8_t*>PyBytes_AS_STRING(answer), PyBytes_GET_SIZE(answer)):
             fail(w, NO_MEMORY, w.base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 
 import orjson
 import pytest
@@ -53,6 +54,17 @@ def test_resolver_that_answers_no_bytes_is_a_mistake(answer):
     one = Pass(TABLE, SEARCH, BINDINGS["dedicated"], lambda kind, token: answer)
     with pytest.raises(TypeError, match="answers in bytes"):
         one.feed(b'{"index":"*"}', True)
+
+
+def test_what_a_resolver_answers_takes_no_more_memory_than_its_bytes():
+    """``orjson`` gives every object of bytes 4 KiB, and a pass keeps as many as it has stops in a window."""
+    body = b'{"index":[' + b",".join([b'"A%d"' % i for i in range(5000)]) + b"]}"
+    one = Pass(TABLE, SEARCH, BINDINGS["dedicated"], lambda kind, token: orjson.dumps("x" + orjson.loads(token)))
+    tracemalloc.start()
+    out = one.feed(body, True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert out.count(b'"xA') == 5000 and peak < 5000 * 200
 
 
 def test_resolver_that_feeds_its_own_pass_is_a_mistake():

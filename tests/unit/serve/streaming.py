@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -96,8 +96,9 @@ async def world(layout: str, *, shell: str = "protocol", transport: str = "engin
         await proxy.aclose()
 
 
-def pieces(body: bytes, size: int = 16 << 10) -> list[bytes]:
-    return [body[at : at + size] for at in range(0, len(body), size)]
+def pieces(body: bytes, size: int = 16 << 10) -> Iterator[bytes]:
+    for at in range(0, len(body), size):
+        yield body[at : at + size]
 
 
 def in_chunks(body: bytes, *, end: bool = True, size: int = 16 << 10):

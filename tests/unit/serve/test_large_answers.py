@@ -149,7 +149,7 @@ async def test_rule_a_after_bytes_have_left(end):
         async def script(peer):
             await peer.body()
             peer.write(HEAD)
-            parts = pieces(body)
+            parts = list(pieces(body))
             for i, piece in enumerate(parts):
                 if i == len(parts) // 2:
                     first_half.set()
