@@ -33,7 +33,8 @@ from esproxy.largebody import LargeBody
 from esproxy.metadata.cluster import static_info
 from esproxy.plan import Plan
 from esproxy.pools.families import served
-from esproxy.pools.pooled import Pooled, Pools, first_write, pooled
+from esproxy.pools.frame import first_write, pooled
+from esproxy.pools.pooled import Pooled, Pools
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health

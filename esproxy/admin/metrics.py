@@ -7,16 +7,14 @@ worker is asked during a scrape. Names follow Prometheus' conventions: one prefi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 from esproxy import __version__
+from esproxy.admin.status import Status
 from esproxy.serve.stats import BUCKETS
-
-if TYPE_CHECKING:
-    from esproxy.admin.app import Status
 
 COUNTERS = {  # key of a report: metric and its help
     "disconnects": ("esproxy_client_disconnects", "Clients that left before their answer was whole."),

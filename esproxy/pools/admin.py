@@ -29,6 +29,7 @@ from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.search import nothing
 from esproxy.pools.search import reply as node_reply
 from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
+from esproxy.pools.targets import some
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
@@ -114,7 +115,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
     """Aliases, mapping and settings; also the endpoints that ask for one of them. The node is asked the same of the physical
     indices, so that it judges the parameters."""
     plan = request.plan
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)
     directory = request.seen
     template = plan.route.with_index or plan.route.template
@@ -146,7 +147,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
 def shards(request: Pooled) -> Steps[Reply]:
     """``refresh`` and ``flush``: of the whole pool."""
     plan = request.plan
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)
     template = plan.route.with_index or plan.route.template
     expression = physical_expression(targets) or nothing(request)

@@ -21,6 +21,7 @@ from esproxy.pools.bodies import filter_body
 from esproxy.pools.declared import acknowledged, answer, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import reply as node_reply
+from esproxy.pools.targets import some
 from esproxy.procedures.alias import change_aliases
 from esproxy.replies import json_headers
 from esproxy.rewriting.places import text_of
@@ -43,7 +44,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     """Which aliases are there is answered for the index; which of those named are missing, for all indices together."""
     plan = request.plan
     known_parameters(request)
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     directory = request.seen
     named = request.parts.get("name")
     patterns = [] if named in (None, "_all", "*") else str(named).split(",")

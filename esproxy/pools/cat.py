@@ -27,6 +27,7 @@ from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import nothing, search_body
 from esproxy.pools.search import reply as node_reply
 from esproxy.pools.settings import uuid_of
+from esproxy.pools.targets import some
 from esproxy.procedures.cat import columns_of, table_headers, wants_json
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers
@@ -59,7 +60,7 @@ def indices(request: Pooled) -> Steps[Reply]:
     if query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "indices"], {"help": "true"})
         return Reply(told.status, _headers(request, told), told.body)
-    targets = yield from request.some(request.parts.get("index", "_all"), request.options())
+    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
     header = query.pop("v", "false") != "false"
     unit = query.pop("bytes", None)
     expression = physical_expression(targets) or nothing(request)
@@ -246,7 +247,7 @@ def count(request: Pooled) -> Steps[Reply]:
     if plan.query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "count"], {"help": "true"})
         return Reply(told.status, _headers(request, told), told.body)
-    targets = yield from request.some(request.parts.get("index", "_all"), request.options())
+    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
     query = physical_query(plan, targets, None)
     query.pop("routing", None)
     header = query.pop("v", "false") != "false"

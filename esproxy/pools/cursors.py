@@ -22,6 +22,7 @@ from esproxy.exchange import Large, Reply
 from esproxy.pools.bodies import search_body
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, walk
 from esproxy.rewriting.undo import Undo
@@ -127,7 +128,7 @@ def _cursors(request: Pooled, key: str) -> tuple[CursorResolver, dict[str, Any]]
 def open_point_in_time(request: Pooled) -> Steps[Reply | Large]:
     """``open_point_in_time``, ``create_pit``."""
     plan = request.plan
-    targets = yield from request.some(request.parts["index"])
+    targets = yield from some(request, request.parts["index"])
     request.over(targets)
     body = b""
     if request.body and plan.endpoint.request is not None:

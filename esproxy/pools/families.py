@@ -9,9 +9,9 @@ from esproxy.pools import admin, aliases, cat, cursors, documents, mappings, set
 from esproxy.pools import search as searches
 from esproxy.pools.bulk import bulk
 from esproxy.pools.field_caps import field_caps
+from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
-from esproxy.pools.pooled import Family
 
 
 class Served(NamedTuple):

@@ -19,6 +19,7 @@ from esproxy.exchange import Answer, Calls, Large, Reply
 from esproxy.pools.bodies import search_body
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
 from esproxy.tenancy.expressions import matching
@@ -39,7 +40,7 @@ Caps = dict[str, dict[str, Any]]  # type → its capabilities
 
 def field_caps(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     tree = orjson.loads(request.body) if request.body else {}
     given = tree.get("fields") if isinstance(tree, dict) else None
     wanted = plan.query.get("fields", "").split(",") if "fields" in plan.query else given

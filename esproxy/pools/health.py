@@ -17,6 +17,7 @@ from esproxy.metadata import cluster
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import nothing
 from esproxy.pools.search import reply as node_reply
+from esproxy.pools.targets import some
 from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.expressions import Options
@@ -77,7 +78,7 @@ def apart(answer: dict[str, Any], there: list[tuple[str, str]], *, told: bool) -
 
 def tenant_health(request: Pooled) -> Steps[dict[str, Any]]:
     """The figures of all of the tenant's indices."""
-    everything = yield from request.some("_all", Options(expand=frozenset(("open", "closed", "hidden"))), stay=True)
+    everything = yield from some(request, "_all", Options(expand=frozenset(("open", "closed", "hidden"))), stay=True)
     sent = physical_expression(everything) or nothing(request)
     figures: dict[str, Any] = parsed((yield request.send("GET", ["_cluster", "health", sent], {})), 200)
     return figures

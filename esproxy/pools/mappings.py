@@ -26,6 +26,7 @@ from esproxy.pools.declared import acknowledged, declaration, known_parameters, 
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import nothing
 from esproxy.pools.search import reply as node_reply
+from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import refuse_lookup
 from esproxy.tenancy.expressions import matching
@@ -90,7 +91,7 @@ def put_mapping(request: Pooled) -> Steps[Reply | Large]:
     check_mapping(tree, request.product)
     wanted = flatten(tree.get("properties") or {})
     root = {key: value for key, value in tree.items() if key != "properties"}
-    targets = yield from request.some(request.parts["index"])
+    targets = yield from some(request, request.parts["index"])
     claiming = []
     for target in targets:
         addition = target.naming.addition(tree)
@@ -232,7 +233,7 @@ def _keep(request: Pooled, target: Target, root: dict[str, Any], definitions: di
 
 def get_field_mapping(request: Pooled) -> Steps[Reply]:
     """Every field of the pool is asked for, for which every line is long enough; the index's own are told, by their own names."""
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)
     expression = physical_expression(targets) or nothing(request)
     query = physical_query(request.plan, [], None)

@@ -1,18 +1,11 @@
-"""The frame of a request to a tenant that may have indices in pools.
+"""A request to a tenant that may have indices in pools, and what it believes: names, the indices that they stand for, and calls.
 
-    believe or look → resolve → rewrite → call → restore, verify → rule A → Reply
-
-``pooled`` is one procedure without a key: it belongs to its client. What it rests on, the directory of its tenant, is believed
-from memory or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not
-is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
-
-A family (``documents``, ``search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
-makes the reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
+``frame`` runs it; families of endpoints (``families``) are straight-line code over it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,11 +21,10 @@ from esproxy.catalogue.documents import CLOSED, OPEN, Directory, Entry, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, half_a_character
-from esproxy.exchange import GO, Call, Large, Onward, Procedure, Reply, Send
+from esproxy.errors import Failed, Refusal
+from esproxy.exchange import Call, Send
 from esproxy.plan import Plan
 from esproxy.pools.mixture import whole_directory
-from esproxy.procedures.create import create
 from esproxy.procedures.fields import add_fields
 from esproxy.replies import own_media
 from esproxy.rewriting.undo import Undo
@@ -191,20 +183,6 @@ class Pooled:
         """The physical name of an index of its own."""
         return self.plan.owner().names.prefix + name
 
-    def some(self, expression: str, options: Options | None = None, *, stay: bool = False) -> Steps[list[Target]]:
-        """The indices of an expression, none among them. ``stay``: not Apart, even if they are all their own."""
-        from esproxy.pools.bodies import filter_body  # which rests on this module
-
-        resolved, directory = yield from self.resolved(expression, options or self.options(), stay=stay)
-        targets = []
-        for name, filters in resolved.found.items():
-            target = yield from self.target(name, directory)
-            target.routed = resolved.routed.get(name, target.routed)
-            for limit in filters or ():
-                target.filters += ((yield from filter_body(self, target, limit)),)
-            targets.append(target)
-        return targets
-
     def resolved(self, expression: str, options: Options, *, stay: bool = False) -> Steps[tuple[Resolved, Directory]]:
         expression = yield from self.dated(expression)
         terms = terms_of(expression, product=self.product)
@@ -349,56 +327,6 @@ class Pooled:
 def _as_accepted(media: bytes, accepted: bytes | None) -> bytes:
     """Elasticsearch takes its own media types only on both ways."""
     return media if accepted is None else accepted.replace(b"json", media.rpartition(b"/")[2])
-
-
-Family = Callable[[Pooled], Steps[Reply | Large]]
-
-
-def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
-    """Run a family's code under rule A."""
-    sight = request.sight
-    while True:
-        try:
-            reply = yield from family(request)
-        except orjson.JSONDecodeError as error:
-            if "surrogate" not in error.msg:
-                raise
-            raise half_a_character() from None
-        except Missing as error:
-            request.plan.create = error.name
-            return GO
-        except Apart:
-            request.plan.apart = True
-            return GO
-        if not sight.holds():
-            yield from sight.confirm()
-        if not sight.changed:
-            return reply if isinstance(reply, Reply) else Onward(reply, sight.holds, lambda: still_true(sight))
-        if write:
-            raise Failed("the index was changed while the request was under way")
-        if not sight.again():
-            raise Failed("the index changes all the time")
-        request.targets.clear()
-        request.sent_as.clear()
-        request.searched.clear()
-        request.undo.clear()
-        request.fresh.clear()
-        request.beside = None
-
-
-def still_true(sight: Sight) -> Procedure:
-    """Rule A for an answer of which a part has left: it cannot be asked for again."""
-    yield from sight.confirm()
-    if sight.changed:
-        raise Failed("the index was changed while its answer was under way")
-    return GO
-
-
-def first_write(pools: Pools, plan: Plan, name: str) -> Procedure:
-    """Make the index that a write named. Shared by all who need it, so it may be there already."""
-    request = Pooled(pools, plan, b"", None)
-    yield from create(pools.catalogue, request.tenant, name, request.index_plan(name, {}, {}), explicit=False)
-    return GO
 
 
 def _rest(error: dict[str, Any]) -> dict[str, Any]:

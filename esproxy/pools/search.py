@@ -20,6 +20,7 @@ from esproxy.pools.cursors import Lost, opened, point_in_time, targets_of
 from esproxy.pools.fan_out import can_merge, fan_out
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import JSON, NDJSON, nothing, path, reply
+from esproxy.pools.targets import some
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.rewrite import PoolResolver
@@ -55,7 +56,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     if pit is not None and "index" not in request.parts:
         targets = yield from targets_of(request, pit)
     else:  # a point in time beside a name: the node says what it thinks of that
-        targets = yield from request.some(request.parts.get("index", "_all"))
+        targets = yield from some(request, request.parts.get("index", "_all"))
     if needs_query and "query" not in orjson.loads(given or b"{}"):
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
     assert plan.endpoint.request is not None
@@ -123,7 +124,7 @@ def _one_search(request: Pooled, line: bytes, body: bytes) -> Steps[list[bytes]]
         if token is not None and named is None:
             targets = yield from targets_of(request, opened(request, token, "pit"))
         else:
-            targets = yield from request.some(expression, options, stay=True)
+            targets = yield from some(request, expression, options, stay=True)
     except Refusal as error:
         if isinstance(error, Lost):
             raise

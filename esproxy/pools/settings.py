@@ -29,6 +29,7 @@ from esproxy.metadata.settings import restore_settings
 from esproxy.pools.declared import acknowledged, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import reply as node_reply
+from esproxy.pools.targets import some
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 
@@ -143,7 +144,7 @@ def put_settings(request: Pooled) -> Steps[Reply]:
     wanted = flat_settings(tree.get("settings", tree) if isinstance(tree.get("settings", tree), dict) else tree)
     if not wanted:
         raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
-    targets = yield from request.some(request.parts.get("index", "_all"))
+    targets = yield from some(request, request.parts.get("index", "_all"))
     keep = request.plan.query.get("preserve_existing", "false") == "true"
     for target in targets:
         _check(target, wanted)

@@ -12,7 +12,6 @@ import asyncio
 import logging
 import time
 import uuid
-from typing import TYPE_CHECKING
 
 from esproxy.catalogue.cache import Cache
 from esproxy.catalogue.context import Catalogue
@@ -20,12 +19,10 @@ from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.names import CATALOGUE, MEMBERS
 from esproxy.catalogue.store import Steps, Store
 from esproxy.errors import EsproxyError
+from esproxy.pools.pooled import Pools
 from esproxy.procedures.follow import leave, poll
 from esproxy.procedures.tend import busy, tend, upkeep
 from esproxy.serve.procedures import Procedures, carry_out
-
-if TYPE_CHECKING:
-    from esproxy.serve.driver import Proxy
 
 logger = logging.getLogger("esproxy.serve")
 JOBS = 16  # tenants tended at once
@@ -119,7 +116,6 @@ class Follower:
             logger.warning("others will only notice after a while that this worker has left: %r", error)
 
 
-def follow(proxy: Proxy) -> Follower | None:
+def follow(pools: Pools | None, procedures: Procedures) -> Follower | None:
     """Begin, where the configuration can give pools."""
-    pools = proxy.gateway.pools
-    return Follower(pools.catalogue, proxy.procedures) if pools is not None else None
+    return Follower(pools.catalogue, procedures) if pools is not None else None

@@ -60,7 +60,7 @@ def use(app: DataApp, settings: Settings) -> None:
     from esproxy.serve.follower import follow
 
     app.proxy = build(settings)
-    app.proxy.follower = follow(app.proxy)
+    app.proxy.follower = follow(app.proxy.gateway.pools, app.proxy.procedures)
     app.settings = settings
     app.limits = settings.limits
 

@@ -21,9 +21,10 @@ from typing import Any
 
 import uvicorn
 
-from esproxy.admin.app import Status, admin_app
+from esproxy.admin.app import admin_app
 from esproxy.admin.metrics import Totals
 from esproxy.admin.probe import Probe
+from esproxy.admin.status import Status
 from esproxy.config import ConfigError, Settings, warnings, with_keys
 from esproxy.serve.child import Child, Generation, bind
 

@@ -6,9 +6,10 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from esproxy.admin.app import Status, admin_app
+from esproxy.admin.app import admin_app
 from esproxy.admin.metrics import COUNTERS, Totals
 from esproxy.admin.probe import NodeState, Probe
+from esproxy.admin.status import Status
 from esproxy.config import load
 from esproxy.serve.stats import BUCKETS, Stats
 from tests.stub import Stub, answer
