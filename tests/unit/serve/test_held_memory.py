@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from esproxy.core import SLICE
-from esproxy.exchange import Head
+from esproxy.heads import Head
 from tests.unit.pools.pool_gate import gate, hit, hits
 from tests.unit.serve.http import Client
 from tests.unit.serve.streaming import LAYOUTS, in_chunks, request, world
