@@ -20,7 +20,7 @@ from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.metadata import cluster
-from esproxy.metadata.nodes import masked_address, masked_node
+from esproxy.metadata.nodes import masked_address, masked_node, masked_text, node_id
 from esproxy.metadata.settings import restore_settings
 from esproxy.metadata.templates import without_foreign
 from esproxy.plan import Plan
@@ -42,15 +42,16 @@ class AnswerResolver:
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
+        if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw and b"][" not in raw:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            return orjson.dumps(self.plan.restored(painless.restored(value, self.prefix)))
+            text = self.plan.restored(painless.restored(value, self.prefix))
+            return orjson.dumps(masked_text(self.plan.cluster, self.plan.owner().id, text))
         if kind is Kind.SETTINGS:
-            return orjson.dumps(restore_settings(value, self.name, self.own))
+            return orjson.dumps(restore_settings(value, self.name, self.own, self.node))
         if not isinstance(value, str):
             return raw
         if kind is Kind.CURSOR:
@@ -64,6 +65,9 @@ class AnswerResolver:
     def machine(self, kind: Kind, value: str) -> str:
         """A node or an address as the tenant sees it."""
         return masked_address(value) if kind is Kind.ADDRESS else masked_node(self.plan.cluster, self.plan.owner().id, value)
+
+    def node(self, node: str) -> str:
+        return self.machine(Kind.NODE, node)
 
     def name(self, physical: str) -> str:
         """The logical name of an index. Raises Violation for one that is not the tenant's."""
@@ -188,7 +192,7 @@ class Whole:
         if state is not None:
             body = Walk(plan, state).feed(body, True)
         if plan.route.row.answer == "info":
-            return cluster.info(body, plan.owner().id)
+            return cluster.info(body, plan.owner().id, node_id(plan.cluster, plan.owner().id))
         tree = orjson.loads(body)
         if plan.meta is not None:
             tree = plan.meta.restore(tree, AnswerResolver(plan).name)

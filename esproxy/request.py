@@ -51,6 +51,8 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
     engine = cluster.engine
     uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
     route, parts = engine.router.match(head.method, target, uri)
+    if route.row.refused:
+        raise Refusal(route.row.refused)
     endpoint = engine.tables.endpoints[route.row.name]
     return Plan(
         head, cluster, route, endpoint, parts, target.query, target.raw_path,
@@ -114,7 +116,7 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         return value if beside else plan.expression(value)
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
-    if kind in (Kind.ID, Kind.COPY, Kind.FIELD):
+    if kind in (Kind.ID, Kind.COPY, Kind.FIELD, Kind.NODE):
         return value
     raise Refusal(f"the path of [{plan.raw_path}] cannot be used here")
 

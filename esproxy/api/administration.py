@@ -32,6 +32,9 @@ MACHINES: list[Row] = [
             ("indices.stats:ShardLease", "id"),
             ("_global.search_shards:SearchShardsNodeAttributes", "ephemeral_id"),
             ("_global.search_shards:SearchShardsNodeAttributes", "external_id"),
+            ("_types:ShardFailure", "node"),
+            ("_global.search._types:Hit", "_node"),
+            ("_global.search._types:ShardProfile", "node_id"),
         )
     ),
     Is("indices.recovery:RecoveryOrigin", "hostname", ADDRESS, _MACHINE),
@@ -42,7 +45,6 @@ MACHINES: list[Row] = [
     ),
     *(Is("indices.stats:ShardPath", prop, HIDDEN, _MACHINE) for prop in ("data_path", "state_path")),
     Is("cluster.allocation_explain:UnassignedInformation", "details", HIDDEN, "names nodes in free text"),
-    Is("_global.search._types:ShardProfile", "node_id", SCALAR, "stands in the id beside it"),
     *(
         Also(
             "indices.shard_stores:ShardStoreNode",

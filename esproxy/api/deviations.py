@@ -92,11 +92,13 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=EVERY,
         name="outside",
-        construct="what reaches outside the tenant: remote clusters in index expressions (`a:b`), fields of type `percolator`",
-        differs="every remote name is not found, patterns included; the field type is refused",
+        construct="what reaches outside the tenant: remote clusters in index expressions (`a:b`), fields of type `percolator`,"
+        " settings of the cluster",
+        differs="every remote name is not found, patterns included; the field type is refused; the settings are those of a"
+        " cluster where none has been set, and none can be",
         reason=(
             "on a node a remote pattern without a match selects all local indices, other tenants' among them; and a node looks "
-            "up what a query in a document names, in any index, while it indexes the document"
+            "up what a query in a document names, in any index, while it indexes the document; settings of the cluster are everybody's"
         ),
         way_out="name the indices without a cluster; keep queries outside of documents",
         still="the answer is a 404 or 400 in Elasticsearch's shape",

@@ -30,6 +30,16 @@ ENDPOINTS = (
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
+    # the one node of a tenant's cluster, and what its cluster says of itself
+    "nodes.info", "nodes.stats", "cluster.get_settings", "cluster.put_settings", "cluster.state", "cluster.stats",
+    "cluster.pending_tasks", "cluster.remote_info",
+    "cat.nodes", "cat.master", "cat.plugins", "cat.allocation", "cat.nodeattrs",
+)  # fmt: skip
+# Whose answers are made here, so that no table restores them.
+VIRTUAL = frozenset(
+    ("nodes.info", "nodes.stats", "cluster.get_settings", "cluster.put_settings", "cluster.state", "cluster.stats",
+     "cluster.pending_tasks", "cluster.remote_info",
+     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs")
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch"}

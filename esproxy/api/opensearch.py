@@ -9,6 +9,7 @@ OpenSearch's official suite.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from esproxy.api import endpoints as base
 from esproxy.api.kinds import Kind
@@ -193,6 +194,7 @@ ENDPOINTS = (
     "delete_pit",
     "indices.upgrade",
     "indices.upgrade_status",
+    "cat.cluster_manager",
 )
 
 _MANAGER = ("cluster_manager_timeout",)
@@ -253,6 +255,8 @@ def endpoints(schema: Schema) -> None:
         Ref("esproxy:DeletedPits"),
     )
 
+    older = schema.endpoints["cat.master"]
+    schema.endpoints["cat.cluster_manager"] = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
     schema.endpoints["search_shards"].request = Ref(_REQUEST)  # read for its slice; Elasticsearch takes no body there
     for name, method, response in (("upgrade", "POST", "Upgraded"), ("upgrade_status", "GET", "UpgradeStatus")):
         schema.endpoints[f"indices.{name}"] = EndpointDef(

@@ -16,7 +16,7 @@ HEAD = """# Endpoints
 What is served. Every parameter and body key that the definitions or running nodes know has a verdict; anything else, and
 every path that is not here, is refused in Elasticsearch's own words.
 
-| endpoint | methods and paths | engines | parameters that are refused |
+| endpoint | methods and paths | engines | what is refused: parameters, or all of it for a reason |
 |---|---|---|---|
 """
 
@@ -28,7 +28,7 @@ def page() -> str:
         found = {engine: tables[engine].endpoints[name] for engine in ENGINES if name in tables[engine].endpoints}
         if found:
             engines = "both" if len(found) == len(ENGINES) else ENGINES[next(iter(found))]
-            lines.append(f"| {name} | {_paths(found)} | {engines} | {_refused(found)} |")
+            lines.append(f"| {name} | {_paths(found)} | {engines} | {ENDPOINTS[name].refused or _refused(found)} |")
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from esproxy.api.endpoints import VIRTUAL
 from esproxy.api.kinds import Kind
 from esproxy.api.tables import Tables
 from esproxy.api.target import Target
@@ -26,9 +27,10 @@ class Row:
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
     anywhere in its texts. ``answer``: name of the handler in
-    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names.
+    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names, "virtual" for one that is made without the node's.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
+    ``refused``: why the endpoint is not for a tenant.
     ``cursor``: what the cursors in request and answer are. ``head_of``: the endpoint whose answer's head a HEAD asks for.
     """
 
@@ -42,6 +44,7 @@ class Row:
     write: bool = False
     cursor: str = "pit"
     head_of: str | None = None
+    refused: str = ""
 
 
 # The orders in which nodes list methods.
@@ -103,7 +106,7 @@ ENDPOINTS = {
         Row("indices.upgrade", all=True, keyed=True),
         Row("indices.upgrade_status", all=True, keyed=True),
         Row("indices.analyze"),
-        Row("search_shards", all=True, keyed=True),
+        Row("search_shards", all=True, keyed=True, answer="once"),  # whose keys are nodes: one is told once
         Row("termvectors"),
         Row("mtermvectors"),
         Row("indices.put_index_template", names=Kind.TEMPLATE),
@@ -135,6 +138,8 @@ ENDPOINTS = {
         Row("cat.health", answer="cat"),
         Row("cat.count", all=True, answer="text"),
         Row("cluster.health", all=True, answer="health", keyed=True),
+        Row("cluster.put_settings", refused="settings of the cluster are its operator's: [_settings] of an index are yours"),
+        *(Row(name, answer="virtual", keyed=True) for name in sorted(VIRTUAL - {"cluster.put_settings"})),
     )
 }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esproxy.api.kinds import Kind
+from esproxy.errors import Refusal
 
 DEFAULT_COLUMNS = (
     "health", "status", "index", "uuid", "pri", "rep", "docs.count", "docs.deleted", "store.size", "pri.store.size",
@@ -77,11 +78,14 @@ HEALTH = {
     "initializing_shards": ("init", "i", "shards.initializing", "shardsInitializing"),
     "unassigned_shards": ("unassign", "u", "shards.unassigned", "shardsUnassigned"),
     "unassigned_primary_shards": ("unassign.pri", "up", "shards.unassigned.primary", "shardsUnassignedPrimary"),
+    "number_of_nodes": ("node.total", "nt", "nodeTotal"),
+    "number_of_data_nodes": ("node.data", "nd", "nodeData"),
     "number_of_pending_tasks": ("pending_tasks", "pt", "pendingTasks"),
 }
 WAITED = ("max_task_wait_time", "mtwt", "maxTaskWaitTime")
 PERCENT = ("active_shards_percent", "asp", "activeShardsPercent")
 Rows = list[dict[str, Any]]
+UNITS = (("pb", 1 << 50), ("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10))
 
 
 def default_columns(product: bool) -> tuple[str, ...]:
@@ -141,3 +145,16 @@ def draw(rows: Rows, columns: list[str], *, header: bool, known: Table = INDICES
             cells[-1] = line[columns[-1]]  # nodes do not pad the last one
         text += " ".join(cells) + "\n"
     return text.encode()
+
+
+def size(bytes: int, unit: str | None) -> str:
+    """Bytes as a table shows them; in whole ``unit``s where the client wants one. Raises Refusal for a unit that is none."""
+    if unit is not None:
+        divisor = {"b": 1, **{name[0]: value for name, value in UNITS}, **dict(UNITS)}.get(unit)
+        if divisor is None:
+            raise Refusal(f"unknown unit [{unit}]")
+        return str(bytes // divisor)
+    for name, value in UNITS:
+        if bytes >= value:
+            return f"{bytes / value:.1f}".removesuffix(".0") + name
+    return f"{bytes}b"

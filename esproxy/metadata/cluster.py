@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from typing import Any
 
 import orjson
 
 from esproxy.exchange import Reply
+from esproxy.metadata.nodes import node_id
 from esproxy.plan import Plan
 from esproxy.replies import json_headers
 
+NAME = re.compile(rb'("name"\s*:\s*)"[^"\\]*"')  # of the node that answers
 QUEUES = ("number_of_pending_tasks", "number_of_in_flight_fetch", "task_max_waiting_in_queue_millis")
+
+
+NODES = ("number_of_nodes", "number_of_data_nodes")
 
 
 def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
@@ -29,14 +35,15 @@ def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
 
 def static_info(plan: Plan) -> Reply:
     """No index name tells a tenant in ``/``, so it says what it says to everybody."""
-    told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "")
+    told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "", node_id(plan.cluster, ""))
     return Reply(200, json_headers(plan.product, plan.head.get(b"accept")), told)
 
 
-def info(answer: bytes, tenant: str) -> bytes:
-    """The answer of ``GET /`` for a tenant, laid out as the node did."""
+def info(answer: bytes, tenant: str, node: str) -> bytes:
+    """The answer of ``GET /`` for a tenant, laid out as the node did. ``node``: the name of the tenant's node."""
     uuid = orjson.loads(answer).get("cluster_uuid")
-    return answer.replace(uuid.encode(), tenant_uuid(uuid, tenant).encode()) if isinstance(uuid, str) and uuid else answer
+    named = NAME.sub(lambda found: found[1] + orjson.dumps(node), answer, count=1)
+    return named.replace(uuid.encode(), tenant_uuid(uuid, tenant).encode()) if isinstance(uuid, str) and uuid else named
 
 
 def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any]:
@@ -45,6 +52,9 @@ def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any
     for key in QUEUES:
         if key in answer:
             answer[key] = 0
+    for key in NODES:
+        if key in answer:
+            answer[key] = 1
     if "task_max_waiting_in_queue" in answer:  # human=true
         answer["task_max_waiting_in_queue"] = "0s"
     if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:

@@ -8,6 +8,7 @@ node answers an unknown setting. Names of pipelines in values get the tenant's p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,9 @@ ALLOWED = (
 OPEN = tuple(name for name in ALLOWED if name.endswith((".", "_")))
 EXACT = frozenset(ALLOWED) - frozenset(OPEN)
 PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pipeline"})
+INDICES = frozenset({"provided_name", "resize.source.name", "shrink.source.name"})
+NODES = re.compile(r"routing\.allocation\.\w+\._(id|name|ip|host|publish_ip|host_ip)")  # whose value tells of machines
+Name = Callable[[str], str]
 NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
 
 
@@ -95,11 +99,11 @@ def rewrite_settings(tree: dict[str, Any], pipeline: Callable[[str], str]) -> di
     return _walk(tree, "", pipeline)
 
 
-def restore_settings(tree: Any, index: Callable[[str], str], pipeline: Callable[[str], str]) -> Any:
-    """Settings of an answer with the names in them restored; ``index`` and ``pipeline`` map names back."""
+def restore_settings(tree: Any, index: Name, pipeline: Name, node: Name) -> Any:
+    """Settings of an answer with the names in them restored; ``index`` and ``pipeline`` map names back, ``node`` masks one."""
     if not isinstance(tree, dict):
         return tree
-    return _restore(tree, "", index, pipeline)
+    return _restore(tree, "", index, pipeline, node)
 
 
 def refuse_files(tree: Any) -> None:
@@ -145,16 +149,18 @@ def _allowed(bare: str) -> bool:
     return bare in EXACT or bare.startswith(OPEN)
 
 
-def _restore(tree: dict[str, Any], path: str, index: Callable[[str], str], pipeline: Callable[[str], str]) -> dict[str, Any]:
+def _restore(tree: dict[str, Any], path: str, index: Name, pipeline: Name, node: Name) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in tree.items():
         name = _join(path, key)
         if isinstance(value, dict):
-            value = _restore(value, name, index, pipeline)
+            value = _restore(value, name, index, pipeline, node)
         elif isinstance(value, str):
             bare = _bare(name)
-            if bare == "provided_name":
+            if bare in INDICES:
                 value = index(value)
+            elif NODES.fullmatch(bare):
+                value = ",".join(node(one) for one in value.split(","))
             elif bare in PIPELINES:
                 value = pipeline(value)
         out[key] = value

@@ -18,7 +18,7 @@ import orjson
 
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed
 from esproxy.exchange import Answer, Reply
 from esproxy.heads import Headers
 from esproxy.metadata import cat, cluster
@@ -45,7 +45,6 @@ CREATED = frozenset(("creation.date", "cd"))
 CREATED_TEXT = frozenset(("creation.date.string", "cds"))
 KNOWN = cat.INDEX_COLUMNS | IDS | COUNTS | DELETED | BYTES | PLAIN | CREATED | CREATED_TEXT
 NAMES = ("i", "idx", "index")
-UNITS = (("pb", 1 << 50), ("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10))
 TIMES = (("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
          ("micros", 1_000), ("nanos", 1))  # fmt: skip
 SIZED = re.compile(r"[\d.]+(b|kb|mb|gb|tb|pb)")
@@ -199,21 +198,9 @@ def _write(row: dict[str, Any], unit: str | None, times: bool, units: dict[str, 
         if cell is None or not str(cell).isdigit():
             continue
         if column in BYTES or units.get(column) == "bytes":
-            row[column] = _size(int(cell), unit)
+            row[column] = cat.size(int(cell), unit)
         elif units.get(column) == "time" and not times:
             row[column] = _time(int(cell))
-
-
-def _size(size: int, unit: str | None) -> str:
-    if unit is not None:
-        divisor = {"b": 1, **{name[0]: value for name, value in UNITS}, **dict(UNITS)}.get(unit)
-        if divisor is None:
-            raise Refusal(f"unknown unit [{unit}]")
-        return str(size // divisor)
-    for name, value in UNITS:
-        if size >= value:
-            return f"{size / value:.1f}".removesuffix(".0") + name
-    return f"{size}b"
 
 
 def _time(nanos: int) -> str:

@@ -67,7 +67,12 @@ FAMILIES: dict[str, Served] = {
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),
 }
-ELSEWHERE = frozenset(("info", "ping", "get_script_context", "get_script_languages"))  # the same for every layout
+# The same for every layout.
+ELSEWHERE = frozenset(
+    ("info", "ping", "get_script_context", "get_script_languages",
+     "nodes.info", "cluster.get_settings", "cluster.pending_tasks", "cluster.remote_info",
+     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs")
+)  # fmt: skip
 
 
 def served(endpoint: str) -> Served:

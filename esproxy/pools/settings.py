@@ -25,6 +25,7 @@ from esproxy.catalogue.pools import APPLIED, LIMIT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
+from esproxy.metadata.nodes import masked_node
 from esproxy.metadata.settings import restore_settings
 from esproxy.pools.declared import acknowledged, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
@@ -90,7 +91,12 @@ def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dic
 def own_settings(request: Pooled, tree: dict[str, Any]) -> dict[str, Any]:
     """Those of an index of its own."""
     prefix = request.plan.owner().names.prefix
-    out: dict[str, Any] = restore_settings(tree, lambda name: name.removeprefix(prefix), lambda name: name.removeprefix(prefix))
+    plan = request.plan
+
+    def own(name: str) -> str:
+        return name.removeprefix(prefix)
+
+    out: dict[str, Any] = restore_settings(tree, own, own, lambda node: masked_node(plan.cluster, plan.owner().id, node))
     return out
 
 

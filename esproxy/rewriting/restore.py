@@ -25,6 +25,7 @@ from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.heads import Headers
 from esproxy.languages import painless
+from esproxy.metadata.nodes import masked_address, masked_node, masked_text
 from esproxy.plan import Plan
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.placement import DEDICATED
@@ -85,6 +86,10 @@ class PoolAnswer:
             return orjson.dumps(self.seal(value))
         if kind is Kind.FIELD:
             return orjson.dumps(self.field(value))
+        if kind is Kind.NODE:
+            return orjson.dumps(masked_node(self.plan.cluster, self.plan.owner().id, value))
+        if kind is Kind.ADDRESS:
+            return orjson.dumps(masked_address(value))
         raise Violation(f"a position of kind {kind.name}")
 
     def name(self, physical: str) -> str:
@@ -182,7 +187,8 @@ class PoolAnswer:
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
         text = painless.restored_in_pool(text) if "esproxy" in text else text
-        return text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
+        text = text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
+        return masked_text(self.plan.cluster, self.plan.owner().id, text)
 
 
 class PoolWalk:

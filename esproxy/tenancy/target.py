@@ -34,7 +34,8 @@ NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's error 
 FIELDS = (Kind.FIELD, Kind.SOURCE)
 LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
 REQUEST_STOPS = (*NAMES, *NAMESPACES, *FIELDS, *LANGUAGES, Kind.ID, Kind.ROUTING, Kind.DOC, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
-ANSWER_STOPS = (*NAMES, *NAMESPACES, Kind.ID, Kind.DOC, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
+MACHINES = (Kind.NODE, Kind.ADDRESS)
+ANSWER_STOPS = (*NAMES, *NAMESPACES, *MACHINES, Kind.ID, Kind.DOC, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
 
 STOPS = {
     **dict.fromkeys(REQUEST_STOPS, Action(Op.STOP)),
@@ -195,7 +196,8 @@ def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindi
 
 @lru_cache(maxsize=10_000)
 def _answer(keep_tags: bool, own: tuple[tuple[Kind, Action], ...]) -> core.Bindings:
-    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.OMIT), **dict(own)}
+    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.OMIT), Kind.HIDDEN: Action(Op.DROP)}
+    actions |= dict(own)
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)
     return core.Bindings(actions)

@@ -140,3 +140,29 @@ row("B34", request("PUT", "/books/_alias/mine", {"filter": LOOKUP}), 200, 400, 4
 for cursor in ("", "garbage", "zenith", "FGluY2x1ZGVfY29udGV4dF91dWlk"):
     row("E01", request("POST", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": cursor}), 400, 404)
     row("E01", request("DELETE", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": [cursor]}), 400, 404)
+
+# --- the node and the cluster ----------------------------------------------------------------------------
+
+row, get = attack.row, attack.get
+NODES = request("GET", "/_nodes/_all/http")
+for target in (
+    "/_nodes", "/_nodes/_all/_all", "/_nodes/stats", "/_nodes/stats/_all", "/_nodes/stats/indices?level=shards", "/_nodes/*:*",
+    "/_nodes/stats/indices?level=indices", "/_nodes/stats/ingest,adaptive_selection,http,transport", "/_nodes/_local/settings",
+    "/_cluster/state", "/_cluster/state/_all/_all", "/_cluster/state/metadata?expand_wildcards=all", "/_cluster/stats",
+    "/_cluster/settings?include_defaults=true", "/_cluster/settings?include_defaults&flat_settings", "/_cluster/pending_tasks",
+    "/_remote/info", "/_cat/nodes?h=*", "/_cat/nodes?h=*&full_id&format=json", "/_cat/master?h=*", "/_cat/allocation?h=*",
+    "/_cat/nodeattrs?h=*", "/_cat/plugins?h=*",
+):  # fmt: skip
+    row("F01", request("GET", target), 200, 400, twin=NODES)
+STATE = request("GET", "/_cluster/state/metadata/books")
+for place in (RAW, f"books,{RAW}", "zenith.*", "*enith*", "*,-books", "_all", "%3Czenith.books%3E", "-nope*", ".*"):
+    row("F04", request("GET", f"/_cluster/state/_all/{place}"), 200, 400, 404, twin=STATE)
+    row("F04", request("GET", f"/_cluster/state/blocks,routing_nodes,metadata/{place}?expand_wildcards=all"), 200, 400, 404, twin=STATE)
+row("F04", request("GET", "/_cluster/state?index=zenith.books"), 400, twin=STATE)
+for settings in ({"transient": {"cluster.blocks.read_only": True}}, {"persistent": {"action.auto_create_index": "zenith.*"}}, {}):
+    row("W35", request("PUT", "/_cluster/settings", settings), 400, twin=NODES)
+for method, target in (
+    ("POST", "/_nodes/reload_secure_settings"), ("GET", "/_nodes/hot_threads"), ("POST", "/_cluster/reroute"),
+    ("GET", "/_cluster/allocation/explain"), ("POST", "/_cluster/voting_config_exclusions?node_names=x"),
+):  # fmt: skip
+    row("W35", request(method, target), 400, 404, 405, twin=NODES)

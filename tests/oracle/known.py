@@ -15,6 +15,7 @@ NOT_IN_POOLS = (
     *("lifecycle.closing", "lifecycle.aliases_of_closed", "lifecycle.merging", "lifecycle.upgrading"),
     *("statistics.stats", "statistics.shards", "statistics.cat_aliases", "statistics.cat_shards"),
     *("analysis.analyze", "analysis.term_vectors", "resizing.rollover", "resizing.resize"),
+    *("cluster.node", "cluster.state", "cluster.figures"),
     *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (

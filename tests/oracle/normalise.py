@@ -103,7 +103,7 @@ LEFT_OUT = [
     Mask("**/unassigned_info/details", MACHINES, STATES),
 ]
 # Keys of objects that differ by themselves.
-KEYS = [Mask("**/stores/*/*", IDENTITY, r"[A-Z]+ \S*_shard_stores"), Mask("nodes/*", IDENTITY, r"[A-Z]+ \S*_search_shards")]
+KEYS = [Mask("**/stores/*/*", IDENTITY, r"[A-Z]+ \S*_shard_stores"), Mask("nodes/*", IDENTITY, r"[A-Z]+ (\S*_search_shards|/_nodes)")]
 TEXT_MASKS = [
     TextMask("error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED),
     TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),

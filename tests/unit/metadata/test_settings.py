@@ -46,7 +46,7 @@ def test_rewrite_settings_refuses_what_reaches_outside(written):
 def test_restore_settings_takes_names_back():
     answer = {"index": {"provided_name": "acme.logs", "default_pipeline": "acme.p", "number_of_shards": "1"}}
     bare = lambda name: name.removeprefix("acme.")  # noqa: E731
-    assert restore_settings(answer, bare, bare) == {
+    assert restore_settings(answer, bare, bare, bare) == {
         "index": {"provided_name": "logs", "default_pipeline": "p", "number_of_shards": "1"}
     }
-    assert restore_settings({"index.provided_name": "acme.logs"}, bare, bare) == {"index.provided_name": "logs"}
+    assert restore_settings({"index.provided_name": "acme.logs"}, bare, bare, bare) == {"index.provided_name": "logs"}

@@ -1,0 +1,2 @@
+"""Ingest processors that a tenant may have."""
+PROCESSORS = frozenset()

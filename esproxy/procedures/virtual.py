@@ -1,0 +1,183 @@
+"""Answers about the one node of a tenant's cluster, and about the cluster as a whole.
+
+A real node is asked for what is the engine's (which aggregations it has, which figures it keeps) and for the tenant's own
+indices, under the tenant's prefix; the rest is made (``esproxy.metadata.virtual``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import orjson
+
+from esproxy.answer import AnswerResolver, Walk, client_headers, encode, is_error, restore_error
+from esproxy.api.target import build
+from esproxy.catalogue.store import Steps
+from esproxy.errors import Failed, Refusal
+from esproxy.exchange import Call, Procedure, Reply, Send
+from esproxy.heads import AnswerHead
+from esproxy.metadata import virtual as made
+from esproxy.metadata.cluster import tenant_uuid
+from esproxy.metadata.ingest import PROCESSORS
+from esproxy.metadata.nodes import VirtualNode
+from esproxy.procedures.virtual_cat import TABLES
+from esproxy.plan import Plan
+from esproxy.replies import json_headers
+from esproxy.request import physical_target
+
+JSON = [(b"accept", b"application/json")]
+Tree = dict[str, Any]
+EMPTY: dict[str, Tree] = {
+    "cluster.get_settings": {"persistent": {}, "transient": {}},
+    "cluster.pending_tasks": {"tasks": []},
+    "cluster.remote_info": {},
+}  # which a cluster has where nobody has set, queued or connected anything
+
+
+class Told(Exception):
+    """The node refuses what it was asked: so is the client's request."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__("a refusal of the node's")
+        self.reply = reply
+
+
+def virtual(plan: Plan) -> Procedure:
+    """Ends with the client's answer."""
+    name = plan.route.row.name
+    physical_target(plan)  # for its strictness: parameters that are none, names that are none
+    node = VirtualNode.of(plan.cluster, plan.owner().id, plan.head.get(b"host"))
+    try:
+        if name in TABLES:
+            return (yield from TABLES[name](plan, node))
+        if name in EMPTY:
+            tree = dict(EMPTY[name])
+            if name == "cluster.get_settings" and _is(plan, "include_defaults"):
+                tree["defaults"] = {}
+        else:
+            tree = yield from MADE[name](plan, node)
+    except Told as told:
+        return told.reply
+    if plan.filter_path is not None:
+        tree = plan.filter_path.apply(tree)
+    return Reply(200, json_headers(plan.product, plan.head.get(b"accept")), encode(plan, tree))
+
+
+def uuid_of(plan: Plan) -> str:
+    return tenant_uuid(str(plan.cluster.info.get("cluster_uuid", "")), plan.owner().id)
+
+
+def asked(plan: Plan, path: list[str], query: dict[str, str] | None = None) -> Steps[Tree]:
+    """A node's answer, still with physical names. Raises Told."""
+    answer = yield Call(Send(plan.cluster.name, "GET", build(path, query or {}), JSON, held=True))
+    if is_error(answer.status, answer.body):
+        headers = client_headers(plan, AnswerHead(answer.status, answer.headers))
+        raise Told(Reply(answer.status, headers, restore_error(plan, answer.body)))
+    if answer.status != 200:
+        raise Failed("the node's answer could not be understood", status=502)
+    tree: Tree = orjson.loads(answer.body)
+    return tree
+
+
+def _is(plan: Plan, option: str) -> bool:
+    return plan.query.get(option, "false") != "false"
+
+
+def _metrics(text: str | None) -> set[str] | None:
+    return None if text is None else {one.strip() for one in text.split(",")}
+
+
+def _everything(plan: Plan) -> str:
+    return plan.owner().names.everything(plan.spelled)
+
+
+# --- _nodes ------------------------------------------------------------------------------------------------
+
+
+def nodes_info(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+    wanted, metrics = plan.parts.get("node_id"), _metrics(plan.parts.get("metric"))
+    alone = _metrics(wanted)
+    if metrics is None and alone and alone <= made.INFO_METRICS:
+        wanted, metrics = None, alone  # one segment is metrics when all of it are
+    engine: Tree = {}
+    if node.selected(wanted):
+        answer = yield from asked(plan, ["_nodes", "_local", "aggregations,ingest"])
+        engine = next(iter(answer["nodes"].values()))
+    told = made.info(node, metrics, engine, PROCESSORS, _is(plan, "flat_settings"), _is(plan, "human"))
+    return node.counted(wanted, told)
+
+
+def nodes_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+    metrics = _metrics(plan.parts.get("metric"))
+    if metrics is None or "_all" in metrics:
+        metrics = made.STATS_METRICS
+    else:
+        made.check_metrics(metrics, made.STATS_METRICS, plan.raw_path)
+    shapes: Tree = {}
+    indices = None
+    if "indices" in metrics:
+        some = plan.parts.get("index_metric")
+        own = yield from asked(plan, [_everything(plan), "_stats", *([some] if some else [])])
+        indices = own["_all"].get("total", {})
+    known = sorted(metrics & made.SHAPES.keys())
+    if known:
+        answer = yield from asked(plan, ["_nodes", "_local", "stats", ",".join(known)])
+        shapes = next(iter(answer["nodes"].values()))
+    told = made.figures(node, metrics, shapes, indices, _now())
+    return node.counted(plan.parts.get("node_id"), told)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+# --- _cluster ----------------------------------------------------------------------------------------------
+
+
+def cluster_state(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+    if "wait_for_metadata_version" in plan.query:
+        raise Refusal("the parameter [wait_for_metadata_version] cannot be used here: the version is made of your own indices'")
+    metrics = _metrics(plan.parts.get("metric", "_all")) or {"_all"}
+    every = made.ASKED if "_all" in metrics else metrics & made.ASKED.keys()
+    told: Tree = {}
+    if every:
+        expression = plan.expression(plan.parts["index"]) if "index" in plan.parts else _everything(plan)
+        options = {key: plan.query[key] for key in OPTIONS if key in plan.query}
+        options.setdefault("expand_wildcards", "all")
+        told = yield from asked(
+            plan, ["_cluster", "state", ",".join(sorted({made.ASKED[one] for one in every})), expression], options
+        )
+    resolver = AnswerResolver(plan)
+
+    def under(endpoint: str, tree: Tree) -> Tree:
+        state = plan.cluster.engine.tables.endpoints[endpoint].response
+        assert state is not None
+        out: Tree = orjson.loads(Walk(plan, state).feed(orjson.dumps(tree), True))
+        return out
+
+    own = made.Own(plan.owner().names.prefix, node, resolver.name, under)
+    return made.state(node, uuid_of(plan), metrics, told, own)
+
+
+OPTIONS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable", "flat_settings")
+
+
+def cluster_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+    everything = _everything(plan)
+    told = yield from asked(plan, [everything, "_stats"])
+    health = yield from asked(plan, ["_cluster", "health", everything])
+    mappings = yield from asked(plan, [everything, "_mapping"])
+    here = node.selected(plan.parts.get("node_id"))
+    each = [one.get("mappings", {}) for one in mappings.values()]
+    return made.cluster_stats(node, uuid_of(plan), here, told, health, each, _now())
+
+
+Maker = Callable[[Plan, VirtualNode], Generator[Any, Any, Tree]]
+MADE: dict[str, Maker] = {
+    "nodes.info": nodes_info,
+    "nodes.stats": nodes_stats,
+    "cluster.state": cluster_state,
+    "cluster.stats": cluster_stats,
+}
