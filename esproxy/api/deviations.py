@@ -98,7 +98,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         " cluster where none has been set, and none can be",
         reason=(
             "on a node a remote pattern without a match selects all local indices, other tenants' among them; and a node looks "
-            "up what a query in a document names, in any index, while it indexes the document; settings of the cluster are everybody's"
+            "up what a query in a document names, in any index, while it indexes the document; settings of the"
+            " cluster are everybody's"
         ),
         way_out="name the indices without a cluster; keep queries outside of documents",
         still="the answer is a 404 or 400 in Elasticsearch's shape",

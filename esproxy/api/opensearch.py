@@ -256,7 +256,8 @@ def endpoints(schema: Schema) -> None:
     )
 
     older = schema.endpoints["cat.master"]
-    schema.endpoints["cat.cluster_manager"] = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
+    newer = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
+    schema.endpoints["cat.cluster_manager"] = newer
     schema.endpoints["search_shards"].request = Ref(_REQUEST)  # read for its slice; Elasticsearch takes no body there
     for name, method, response in (("upgrade", "POST", "Upgraded"), ("upgrade_status", "GET", "UpgradeStatus")):
         schema.endpoints[f"indices.{name}"] = EndpointDef(

@@ -26,8 +26,8 @@ class Row:
 
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
-    anywhere in its texts. ``answer``: name of the handler in
-    ``esproxy.answer`` that makes the answer from the node's, None for the rule table alone, "text" for one without names, "virtual" for one that is made without the node's.
+    anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
+    the rule table alone, "text" for one without names, "virtual" for one that is made here.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.

@@ -28,9 +28,11 @@ LEASE = "peer_recovery/"  # in front of a node's id, in the name of a lease
 NODE_IN_TEXT = re.compile(r"^\[([\w-]{22})\](?=\[[^\]]+\]\[\d+\]$)")
 REMOTE_IN_TEXT = re.compile(r"\[[^\[\]]+\]\[(\[[^\]]+\]|[^\[\]]+):\d+\](?=\[(indices|cluster|internal):)")
 ROLES = {
-    True: ("data", "data_cold", "data_content", "data_frozen", "data_hot", "data_warm", "ingest", "master", "remote_cluster_client"),
+    True: (
+        "data", "data_cold", "data_content", "data_frozen", "data_hot", "data_warm", "ingest", "master", "remote_cluster_client",
+    ),
     False: ("cluster_manager", "data", "ingest", "remote_cluster_client"),
-}
+}  # fmt: skip
 LETTERS = {True: "cdfhimrsw", False: "dimr"}  # of the roles, in a table
 ANY = frozenset(("_all", "_local", "_master", "_cluster_manager", "_elected"))
 

@@ -40,7 +40,9 @@ STATS_METRICS = {
 }  # fmt: skip
 
 
-def info(node: VirtualNode, metrics: Collection[str] | None, told: Tree, processors: Collection[str], flat: bool, human: bool) -> Tree:
+def info(
+    node: VirtualNode, metrics: Collection[str] | None, told: Tree, processors: Collection[str], *, flat: bool, human: bool
+) -> Tree:
     """What the node says of itself. ``told``: what a real one says of its engine; ``metrics`` None: all."""
     wanted = INFO_METRICS if metrics is None or "_all" in metrics else metrics
     out = node.header() | {"version": node.version.get("number", "")}
@@ -173,8 +175,8 @@ def state(node: VirtualNode, uuid: str, metrics: Collection[str], told: Tree, ow
 
 
 class Own:
-    """What is the tenant's own in a cluster's state. ``name`` and ``under`` raise Violation for what is not; ``under`` restores an
-    answer as that of the endpoint."""
+    """What is the tenant's own in a cluster's state. ``name`` and ``under`` raise Violation for what is not; ``under`` restores
+    an answer as that of the endpoint."""
 
     def __init__(self, prefix: str, node: VirtualNode, name: Name, under: Callable[[str, Tree], Tree]) -> None:
         self.prefix = prefix
@@ -239,7 +241,8 @@ def cluster_stats(node: VirtualNode, uuid: str, here: bool, told: Tree, health: 
         "os": {"available_processors": 1, "allocated_processors": 1, "names": [{"name": "Linux", "count": 1}],
                "mem": dict.fromkeys(("total_in_bytes", "free_in_bytes", "used_in_bytes", "free_percent", "used_percent"), 0)},
         "process": {"cpu": {"percent": 0}, "open_file_descriptors": {"min": 0, "max": 0, "avg": 0}},
-        "jvm": {"max_uptime_in_millis": 0, "versions": [], "mem": {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0}, "threads": 0},
+        "jvm": {"max_uptime_in_millis": 0, "versions": [], "mem": dict.fromkeys(("heap_used_in_bytes", "heap_max_in_bytes"), 0),
+                "threads": 0},
         "fs": dict.fromkeys(("total_in_bytes", "free_in_bytes", "available_in_bytes"), 0),
         "plugins": [],
         "network_types": {"transport_types": {"netty4": 1}, "http_types": {"netty4": 1}},

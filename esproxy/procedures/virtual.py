@@ -105,7 +105,7 @@ def nodes_info(plan: Plan, node: VirtualNode) -> Steps[Tree]:
     if node.selected(wanted):
         answer = yield from asked(plan, ["_nodes", "_local", "aggregations,ingest"])
         engine = next(iter(answer["nodes"].values()))
-    told = made.info(node, metrics, engine, PROCESSORS, _is(plan, "flat_settings"), _is(plan, "human"))
+    told = made.info(node, metrics, engine, PROCESSORS, flat=_is(plan, "flat_settings"), human=_is(plan, "human"))
     return node.counted(wanted, told)
 
 
@@ -120,7 +120,8 @@ def nodes_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
     if "indices" in metrics:
         some = plan.parts.get("index_metric")
         own = yield from asked(plan, [_everything(plan), "_stats", *([some] if some else [])])
-        indices = own["_all"].get("total", {})
+        shape = yield from asked(plan, ["_nodes", "_local", "stats", "indices", *([some] if some else [])])
+        indices = made.blank(next(iter(shape["nodes"].values())).get("indices", {})) | own["_all"].get("total", {})
     known = sorted(metrics & made.SHAPES.keys())
     if known:
         answer = yield from asked(plan, ["_nodes", "_local", "stats", ",".join(known)])
@@ -149,6 +150,9 @@ def cluster_state(plan: Plan, node: VirtualNode) -> Steps[Tree]:
         told = yield from asked(
             plan, ["_cluster", "state", ",".join(sorted({made.ASKED[one] for one in every})), expression], options
         )
+        if "metadata" in every and "index" not in plan.parts:  # a node tells of templates only then
+            found = yield Call(Send(plan.cluster.name, "GET", build(["_template", plan.owner().names.prefix + "*"], {}), JSON))
+            told["metadata"]["templates"] = orjson.loads(found.body) if found.status == 200 else {}
     resolver = AnswerResolver(plan)
 
     def under(endpoint: str, tree: Tree) -> Tree:

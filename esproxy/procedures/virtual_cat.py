@@ -69,6 +69,9 @@ def table(plan: Plan, node: VirtualNode) -> Steps[Reply]:
     known = yield from ROWS[kind](plan, node)
     shape: Cells = real[0] if real else {}
     rows = [{asked: cells[own] if own in cells else zero(shape.get(asked)) for asked, own in columns} for cells in known]
+    for part in reversed(plan.query.get("s", "").split(",")):
+        column, _, order = part.partition(":")
+        rows.sort(key=lambda cells: _key(cells.get(column)), reverse=order == "desc")
     headers = table_headers(plan, headers)
     if wants_json(plan):
         return Reply(200, headers, encode(plan, rows if plan.filter_path is None else plan.filter_path.apply(rows)))
@@ -100,6 +103,10 @@ def _columns(told: str, asked: str | None, default: tuple[str, ...]) -> list[Col
                 found.append((term, name))
                 break
     return found
+
+
+def _key(cell: str | None) -> tuple[bool, int, str]:
+    return (cell is not None, int(cell), "") if cell is not None and cell.isdigit() else (cell is not None, 0, cell or "")
 
 
 def zero(cell: str | None) -> str | None:
