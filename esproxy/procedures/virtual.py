@@ -22,8 +22,8 @@ from esproxy.metadata import virtual as made
 from esproxy.metadata.cluster import tenant_uuid
 from esproxy.metadata.ingest import PROCESSORS
 from esproxy.metadata.nodes import VirtualNode
-from esproxy.procedures.virtual_cat import TABLES
 from esproxy.plan import Plan
+from esproxy.procedures.virtual_cat import TABLES
 from esproxy.replies import json_headers
 from esproxy.request import physical_target
 

@@ -20,8 +20,8 @@ from esproxy.exchange import Answer, Call, Reply, Send
 from esproxy.heads import AnswerHead
 from esproxy.metadata import cat
 from esproxy.metadata.nodes import ADDRESS, LETTERS, VirtualNode
-from esproxy.procedures.cat import table_headers, wants_json
 from esproxy.plan import Plan
+from esproxy.procedures.cat import table_headers, wants_json
 from esproxy.request import CAT_DRAWING
 
 JSON = [(b"accept", b"application/json")]

@@ -196,7 +196,8 @@ def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindi
 
 @lru_cache(maxsize=10_000)
 def _answer(keep_tags: bool, own: tuple[tuple[Kind, Action], ...]) -> core.Bindings:
-    actions = {**dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)), Kind.ROUTING: Action(Op.OMIT), **dict(own)}
+    actions = dict.fromkeys(ANSWER_STOPS, Action(Op.STOP)) | {Kind.ROUTING: Action(Op.OMIT), Kind.HIDDEN: Action(Op.DROP)}
+    actions |= dict(own)
     if not keep_tags:
         actions[Kind.TAGGED] = Action(Op.STRIP)
     return core.Bindings(actions)

@@ -93,6 +93,7 @@ def test_attack_shows_and_changes_nothing(tidy: SharedCluster, attack: Attack) -
         form in attack.sent.lower() for form in (b"zenith", b"%7a", b"\\u007a", b"zw5pdgguym9va3", b"emvuaxro")
     )  # the last two are base64
     assert sent_raw or f"{VICTIM}.".encode() not in answer, answer[:2000]
+    assert not any(machine in answer.lower() for machine in own.neighbours.machines), answer[:2000]
     assert f"{TENANT}.".encode() not in answer or f"{TENANT}.".encode() in attack.sent, answer[:2000]
     assert own.neighbours.state(WATCHED) == before
     status = status_of(answer)

@@ -207,8 +207,8 @@ def test_body_from_the_query_string_is_a_body(gate):
             "mapper_parsing_exception",
         ),
         ("PUT", "/l", b'{"mappings":{"dynamic":"false_allow_templates"}}', 400, "mapper_parsing_exception"),
-        ("GET", "/_nodes", b"", 400, "invalid_index_name_exception"),
-        ("GET", "/_cluster/settings", b"", 400, None),
+        ("GET", "/_ml", b"", 400, "invalid_index_name_exception"),
+        ("PUT", "/_cluster/settings", b"{}", 400, "illegal_argument_exception"),
         ("POST", "/_reindex", b"{}", 405, None),
     ],
 )

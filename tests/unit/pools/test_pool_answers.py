@@ -215,7 +215,7 @@ def test_without_lease_every_request_looks_for_itself() -> None:
 @pytest.mark.parametrize("cut", [1, 2, 7, 50, 10_000])
 def test_answer_over_indices_that_share_a_physical_one_is_named_however_it_is_cut(cut: int) -> None:
     cluster = gate().gateway.clusters["main"]
-    plan = SimpleNamespace(cluster=cluster, typed=False)
+    plan = SimpleNamespace(cluster=cluster, typed=False, owner=lambda: SimpleNamespace(id="acme"))
     targets = [
         Target("acme", name, Entry(n, "shared", "pool~x", "pool~x-1", OPEN), Index("acme", name, n, "shared", "pool~x", {}, {}))
         for name, n in (("logs", 17), ("books", 18))
@@ -234,3 +234,10 @@ SHARDS_FAILED = {
     "total": 2, "successful": 1, "skipped": 0, "failed": 1,
     "failures": [{"shard": 0, "index": "pool~x-1", "node": "n", "reason": {"type": "t", "reason": "r"}}],
 }  # fmt: skip
+
+
+def test_nodes_of_shards_that_failed_are_the_tenants_one() -> None:
+    failure = {"shard": 0, "index": "pool~logs-1", "node": "p-kdu1bnRN-hU9Adot1ozQ", "reason": {"type": "t", "reason": "r"}}
+    answer = hits(hit("pool~logs-1", "acme.17:1")) | {"_shards": {"total": 2, "failed": 1, "failures": [failure]}}
+    told = gate().ask("GET", "/logs/_search", b"", lambda send: answer)[1]["_shards"]["failures"][0]
+    assert told["index"] == "logs" and told["node"] != failure["node"] and len(told["node"]) == 22
