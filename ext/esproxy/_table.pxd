@@ -138,5 +138,4 @@ cdef class Table:
 
 cdef class Bindings:
     cdef Act acts[KINDS_MAX]
-    cdef readonly dict actions
-    cdef list _texts
+    cdef tuple _texts  # owns what the acts point to

@@ -155,29 +155,34 @@ cdef class Bindings:
     """What is done at each kind: ``Bindings({kind: action})``; a kind that is absent is copied.
 
     An action has the attributes ``op, a, b, absent`` (`esproxy.core.Action`). ValueError when the two do not go together,
-    or when what is to be written into bodies is not JSON.
+    or when what is to be written into bodies is not JSON. There can be one for each of many tenants: of the actions nothing is
+    kept but their texts, each once.
     """
 
     def __cinit__(self, actions not None):
         cdef Act* act
-        self._texts = []
-        self.actions = dict(actions)
-        for kind, action in self.actions.items():
+        cdef bytes a
+        cdef bytes b
+        cdef bytes absent
+        cdef bytes quoted
+        texts = {}
+        for kind, action in actions.items():
             kind = Kind(kind)
             _check(kind, action)
+            a, b, absent, quoted = (texts.setdefault(text, text) for text in (action.a, action.b, action.absent, b'"' + action.a))
             act = &self.acts[<int>kind]
-            quoted = b'"' + action.a
-            self._texts += [action.a, action.b, action.absent, quoted]
             act.op = action.op
-            act.a, act.a_size = <const uint8_t*><char*>action.a, len(action.a)
-            act.b, act.b_size = <const uint8_t*><char*>action.b, len(action.b)
-            act.absent, act.absent_size = <const uint8_t*><char*>action.absent, len(action.absent)
+            act.a, act.a_size = <const uint8_t*><char*>a, len(a)
+            act.b, act.b_size = <const uint8_t*><char*>b, len(b)
+            act.absent, act.absent_size = <const uint8_t*><char*>absent, len(absent)
             act.quoted, act.quoted_size = <const uint8_t*><char*>quoted, len(quoted)
+        self._texts = tuple(texts)
         self.acts[KIND_REFUSE].op = OP_REFUSE
         self.acts[KIND_LEFT_OUT].op = OP_DROP
 
     def __repr__(self):
-        return f"Bindings({self.actions!r})"
+        bound = [kind.name for kind in Kind if self.acts[<int>kind].op]
+        return f"<Bindings of {', '.join(bound)}>"
 
 
 def _check(kind, action):
