@@ -130,8 +130,8 @@ class Connection(replay.Connection):
             named, id = INDEX.search(action), ID.search(action)[1]
             index = default if named is None else named[1]
             nest = NEST.match(source)
+            memory.nest = b"" if nest is None else nest[0][:-1]
             if nest is not None:
-                memory.nest = nest[0][:-1]
                 source = source[len(memory.nest) : -1]
             items.append(item(index, id))
             memory.digest.update(id.rpartition(b":")[2] + b" " + source + b"\n")

@@ -10,12 +10,14 @@ errors); a body that says nothing is passed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from esproxy import core
 from esproxy.api.kinds import Kind
+from esproxy.budget import FREE, tree_cost
 from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
@@ -150,11 +152,12 @@ class Walk:
         return out
 
 
-def way_back(plan: Plan, head: AnswerHead, limit: int) -> Walk | Whole:
-    """How an answer is restored, when its head is there. ``limit``: of what has to be whole."""
+def way_back(plan: Plan, head: AnswerHead, limit: int, afford: Callable[[int], None]) -> Walk | Whole:
+    """How an answer is restored, when its head is there. ``limit``: of what has to be whole; ``afford`` is told what it takes of
+    memory, and raises Refusal."""
     row = plan.route.row
     if head.status >= 400 or row.answer is not None or plan.meta is not None or plan.filter_path is not None:
-        return Whole(plan, head, limit)
+        return Whole(plan, head, limit, afford)
     state = plan.answer_state()
     if state is None:
         raise Failed("the node sent an answer where none was expected", status=502)
@@ -164,21 +167,27 @@ def way_back(plan: Plan, head: AnswerHead, limit: int) -> Walk | Whole:
 class Whole:
     """An answer that is restored at its end."""
 
-    def __init__(self, plan: Plan, head: AnswerHead, limit: int) -> None:
+    def __init__(self, plan: Plan, head: AnswerHead, limit: int, afford: Callable[[int], None] = lambda size: None) -> None:
         self.plan = plan
         self.head = head
         self.limit = limit
+        self.afford = afford
         self.parts: list[bytes] = []
         self.size = 0
+        self.room = FREE
 
     def feed(self, chunk: bytes, last: bool) -> bytes:
         self.parts.append(chunk)
         self.size += len(chunk)
         if self.size > self.limit:
             raise UpstreamFailed("overflow", f"more than {self.limit} bytes")
+        if self.size > self.room:
+            self.room = 2 * self.size
+            self.afford(self.room)
         if not last:
             return b""
-        return self._restore(b"".join(self.parts))
+        body, self.parts = b"".join(self.parts), []
+        return self._restore(body)
 
     def _restore(self, body: bytes) -> bytes:
         plan, status = self.plan, self.head.status
@@ -187,6 +196,8 @@ class Whole:
         if plan.route.row.answer == "text" or plan.help:
             return body
         state = plan.answer_state()
+        if len(body) > FREE:
+            self.afford(tree_cost(body))
         if plan.route.row.answer == "simulated":
             body = orjson.dumps(without_foreign(orjson.loads(body), plan.owner().names.prefix))
         if state is not None:

@@ -221,3 +221,10 @@ def half_a_character() -> Refusal:
 
 def too_large(limit: int) -> Refusal:
     return Refusal(f"the body is larger than {limit} bytes", status=413, type="content_too_long_exception")
+
+
+def data_too_large(wanted: int, limit: int) -> Refusal:
+    """As a node's circuit breaker says it."""
+    reason = f"[proxy] Data too large, data for [answer] would be [{wanted}b], which is larger than what is left of [{limit}b]"
+    told = {"bytes_wanted": wanted, "bytes_limit": limit, "durability": "TRANSIENT"}
+    return Refusal(reason, status=429, type="circuit_breaking_exception", **told)

@@ -99,12 +99,13 @@ class Call:
 
     ``window``: a 2xx answer above so many bytes is given as far as it came, as an Answer with ``more``: the procedure ends with
     ``Onward``, or drops the rest by going on with anything else. ``claim`` makes a claim on memory for an answer that is not
-    small."""
+    small; one that will be read as a ``tree`` takes more, and is held until the procedure has ended."""
 
     send: Send
     limit: int = 64 << 20
     window: int | None = None
     claim: Callable[[], Claim] | None = None
+    tree: bool = False
 
 
 @dataclass(slots=True)

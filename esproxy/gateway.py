@@ -194,7 +194,7 @@ class Exchange(Holding):
             self.state, self.wants = State.BUSY, 0
             return Need(cat_table(plan, target))
         method = "GET" if self.head.method == "HEAD" else self.head.method  # its answer tells the length that a HEAD's has
-        again = method == "GET" or plan.route.row.name in requests.REPEATABLE
+        again = requests.is_read(plan)
         send = Send(plan.cluster.name, method, target, requests.physical_headers(plan, media), body, True, again)
         if wants_id(plan):
             self.state, self.wants = State.BUSY, 0
@@ -291,7 +291,7 @@ class Exchange(Holding):
                 return self._bulk_fed(self.bulk, chunk, last)
             self._release()
             limits = self.gateway.settings.limits
-            restore = answers.way_back(self.plan, head, limits.max_body)
+            restore = answers.way_back(self.plan, head, limits.max_body, self._afford)
             window = None if isinstance(restore, answers.Whole) else limits.window
             told = AnswerHead(answers.client_status(self.plan, head.status), headers)
             self.back = WayBack(told, restore, window, counts=self.head.method == "HEAD")
@@ -356,6 +356,16 @@ class Exchange(Holding):
         self.kept = []
         self.state, self.wants = State.BUSY, 0
         return Need(turn(self.claim))
+
+    def _afford(self, size: int) -> None:
+        """Memory for an answer that has to be whole, or a tree. What a write answers is told in any case: it has been done."""
+        assert self.plan is not None
+        if size <= self.gateway.settings.limits.window or not requests.is_read(self.plan):
+            return
+        if self.claim is None:
+            self.claim = self.gateway.answers.take(self.plan.tenant_id, size)
+        else:
+            self.claim.grow(size)
 
     def _answer_goes_on(self, kept: list[tuple[bytes, bool]]) -> Step | None:
         assert self.back is not None

@@ -236,3 +236,8 @@ def media_type(plan: Plan) -> bytes:
         if (name == "compatible-with" and value not in ("8", "9")) or (name == "charset" and value not in ("utf-8", "utf8")):
             raise unsupported_media(text)
     return values[0]
+
+
+def is_read(plan: Plan) -> bool:
+    """Whether it changes nothing, and may be sent again."""
+    return plan.head.method in ("GET", "HEAD") or plan.route.row.name in REPEATABLE

@@ -94,7 +94,9 @@ def _call(
         query.pop(key, None)
     template = plan.route.template if pit else plan.route.with_index or plan.route.template
     path = [target.physical if part == "{index}" else part for part in template]
-    return request.send("POST", path, query, sent, request.media or JSON)
+    call = request.send("POST", path, query, sent, request.media or JSON)
+    call.tree = plan.route.row.name == "search"
+    return call
 
 
 def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], filtered: bool) -> Steps[list[Answer]]:

@@ -317,8 +317,9 @@ class Pooled:
         headers = requests.physical_headers(plan, media if body else None)
         again = held or method in ("GET", "HEAD") or plan.route.row.name in requests.REPEATABLE
         send = Send(plan.cluster.name, method, build(path, query), headers, body, True, again)
-        streams = large and plan.filter_path is None and plan.meta is None
-        return Call(send, self.pools.max_body, self.pools.window if streams else None, self.claim)
+        tree = plan.filter_path is not None or plan.meta is not None
+        window = self.pools.window if large and not tree else None
+        return Call(send, self.pools.max_body, window, self.claim, tree and requests.is_read(plan))
 
     def claim(self) -> Claim:
         return self.pools.answers.claim(self.tenant, self.pools.window)

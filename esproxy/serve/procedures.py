@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable
 from io import BytesIO
 from typing import Protocol, TypeVar
 
-from esproxy.budget import FREE, Claim
+from esproxy.budget import FREE, Claim, tree_cost
 from esproxy.catalogue.store import Steps
-from esproxy.errors import EsproxyError, Failed, UpstreamFailed
+from esproxy.errors import EsproxyError, Failed, Refusal, UpstreamFailed
 from esproxy.exchange import GO, Answer, Call, Calls, Go, Need, Onward, Outcome, Procedure, Reply, Send, Until, Wait
 from esproxy.heads import AnswerHead
 from esproxy.upstream.engine_api import EngineLike, Failure, Flight, Sink
@@ -59,7 +59,7 @@ class Procedures:
 
 
 class Run:
-    __slots__ = ("calls", "key", "over", "paused", "procedure", "procedures", "started", "timer", "waiters")
+    __slots__ = ("calls", "key", "over", "paused", "procedure", "procedures", "started", "timer", "trees", "waiters")
 
     def __init__(self, procedures: Procedures, procedure: Procedure, key: Hashable | None) -> None:
         self.procedures = procedures
@@ -67,6 +67,7 @@ class Run:
         self.key = key
         self.waiters: list[Waiter] = []
         self.calls: list[Collector] = []
+        self.trees: list[Collector] = []  # that hold a claim until the procedure has ended
         self.paused: Collector | None = None  # there is more of its answer
         self.timer: asyncio.TimerHandle | None = None
         self.started = False
@@ -94,6 +95,7 @@ class Run:
             self.timer.cancel()
         for call in self.calls:
             call.cancel()
+        self.drop_trees()
         self.drop_rest()
         try:
             self.procedure.close()
@@ -103,6 +105,11 @@ class Run:
     def forget(self) -> None:
         if self.key is not None and self.procedures.shared.get(self.key) is self:
             del self.procedures.shared[self.key]
+
+    def drop_trees(self) -> None:
+        for call in self.trees:
+            call.release()
+        self.trees.clear()
 
     def drop_rest(self) -> None:
         if self.paused is not None:
@@ -160,9 +167,13 @@ class Run:
                 return
             self.calls = []
             failure = next((call.failure for call in calls if call.failure is not None), None)
+            refusal = next((call.refusal for call in calls if call.refusal is not None), None)
             if failure is not None:
                 self.advance(UpstreamFailed(failure.what, failure.detail))
+            elif refusal is not None:
+                self.advance(refusal)
             else:
+                self.trees += [call for call in calls if call.tree]
                 if len(calls) == 1 and calls[0].more:
                     self.drop_rest()
                     self.paused = calls[0]
@@ -190,6 +201,7 @@ class Run:
             assert self.paused is not None
             return self.paused.hand_over(waiters[0], outcome)
         self.drop_rest()
+        self.drop_trees()
         for waiter in waiters:
             waiter.resumed(outcome)
 
@@ -237,12 +249,13 @@ class Collector:
 
     __slots__ = (
         "attempt", "body", "claim", "ended", "failure", "first", "flight", "head", "kept", "limit", "make_claim", "more",
-        "over", "sink", "size", "window",
+        "over", "refusal", "sink", "size", "tree", "window",
     )  # fmt: skip
 
     def __init__(self, call: Call, ended: Callable[[], None], *, alone: bool) -> None:
         self.make_claim = call.claim
         self.claim: Claim | None = None
+        self.tree = call.tree
         self.limit = call.limit
         self.window = call.window if alone else None
         self.ended = ended
@@ -253,6 +266,7 @@ class Collector:
         self.body: BytesIO | None = None  # with the first piece, once there is another
         self.size = 0
         self.failure: Failure | None = None
+        self.refusal: EsproxyError | None = None  # there is no memory for it
         self.over = False
         self.more = False
         self.kept: list[tuple[bytes, bool]] = []  # that came while the call was being paused
@@ -276,11 +290,11 @@ class Collector:
             claim.release()
 
     def answer(self) -> Answer:
-        """What came, given away without a copy. Where there is more, it goes on under the same claim."""
+        """What came, given away without a copy. Where there is more, it goes on under the same claim, as a tree does."""
         assert self.head is not None
         body = self.first if self.body is None else self.body.getvalue()
         self.first, self.body = b"", None
-        if not self.more:
+        if not self.more and not self.tree:
             self.release()
         return Answer(self.head.status, self.head.headers, body, self.more, self.attempt)
 
@@ -316,6 +330,8 @@ class Collector:
         if last:
             if self.size > self.limit:
                 return self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+            if self.tree and self.claim is not None and self.body is not None:
+                self.afford(tree_cost(self.body.getvalue()))
             self.ended()
         elif self.window is not None and self.size > self.window and self.is_good() and self.flight is not None:
             self.more = True
@@ -331,6 +347,11 @@ class Collector:
             if self.flight is not None:
                 self.flight.cancel()
             self.fail_answer(Failure("overflow", f"more than {self.limit} bytes"))
+        elif self.tree and self.claim is not None and self.size > self.claim.size and not self.afford(2 * self.size):
+            if self.flight is not None:
+                self.flight.cancel()
+            self.over = True
+            self.ended()
 
     def gather(self, chunk: bytes) -> None:
         """Small answers come in one piece, which is kept as it is."""
@@ -343,6 +364,16 @@ class Collector:
                 self.first = b""
             self.body.write(chunk)
         self.size += len(chunk)
+
+    def afford(self, size: int) -> bool:
+        """Let the claim grow, or note why it cannot."""
+        assert self.claim is not None
+        try:
+            self.claim.grow(size)
+        except Refusal as refusal:
+            self.release()
+            self.refusal = refusal
+        return self.refusal is None
 
     def go_on(self) -> None:
         """The claim is granted."""

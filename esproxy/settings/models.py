@@ -159,7 +159,8 @@ class Limits(Section):
     max_held: Size = Field(
         256 << 20,
         ge=1 << 20,
-        description="What a worker holds in memory of bodies and answers that are not small, half for each; others wait.",
+        description="What a worker holds in memory of bodies and answers that are not small, half for each; others wait. "
+        "An answer that has to be read as a tree and would take more: 429.",
     )
     max_body: Size = Field(100 << 20, ge=1 << 10, description="Largest request body that is not a bulk. Above it: 413.")
     max_spool: Size = Field(

@@ -1,14 +1,17 @@
 """What is held in memory of bodies and answers has its bounds, fair among tenants; who has to wait is not read."""
 
 import asyncio
+import tracemalloc
 
 import orjson
 import pytest
 
-from esproxy.budget import FREE, Budget
+from esproxy import exact
+from esproxy.budget import FREE, Budget, tree_cost
+from esproxy.errors import Refusal
 from tests.stub import Peer, answer
 from tests.unit.serve.http import Client
-from tests.unit.serve.streaming import HEAD, LAYOUTS, request, world
+from tests.unit.serve.streaming import HEAD, LAYOUTS, in_chunks, request, world
 from tests.unit.serve.test_made_ids import JSON
 
 WINDOW = 1 << 20
@@ -159,3 +162,80 @@ async def test_answers_wait_while_a_tenant_holds_its_share(layout, shell, end):
             if end == "good":
                 assert len(orjson.loads(got.body)["hits"]["hits"]) == 3000
         await settled(w)
+
+
+# --- what has to be a tree
+
+PAIRS = b",".join(b'{"_index":"books","_id":"%d","_score":1.0,"_source":{"n":%d,"w":"some words"}}' % (i, i) for i in range(5000))
+SHAPES = {
+    "hits": b'{"hits":[' + PAIRS + b"]}",
+    "empty objects": b"[" + b",".join([b"{}"] * 50_000) + b"]",
+    "small objects": b"[" + b",".join([b'{"a":0}'] * 50_000) + b"]",
+    "lists": b"[" + b",".join([b"[0]"] * 50_000) + b"]",
+    "numbers": b"[" + b",".join([b"1.00"] * 50_000) + b"]",
+    "keys": b"{" + b",".join(b'"k%d":0' % i for i in range(50_000)) + b"}",
+    "long text": orjson.dumps(["x" * 2000] * 500),
+    "wide text": orjson.dumps([("x" * 200 + "\U0001f600") * 5] * 500),
+    "deep": b"[" * 200 + b"]" * 200,
+}
+DOCUMENTS = ("hits", "long text", "wide text")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tree_costs_no_more_than_is_claimed_for_it(shape):
+    body = SHAPES[shape]
+    tracemalloc.start()
+    tree = exact.loads(body)
+    again = exact.dumps(tree)
+    cost = tracemalloc.get_traced_memory()[0] + len(body)
+    tracemalloc.stop()
+    assert len(again) == len(body)
+    assert cost / (1 if shape in DOCUMENTS else 3) <= tree_cost(body) + 100_000 <= 4 * cost + 200_000
+
+
+def test_claim_that_cannot_grow_is_refused_as_a_circuit_breaker_does():
+    budget = Budget(1000)
+    claim = budget.claim("a", 100)
+    claim.grow(900)
+    with pytest.raises(Refusal) as refused:
+        claim.grow(1001)
+    assert (refused.value.status, refused.value.type) == (429, "circuit_breaking_exception")
+    assert refused.value.extra["bytes_wanted"] == 1001 and budget.used == 900
+    waits = budget.claim("b", 200)
+    assert not waits.granted
+    with pytest.raises(Refusal):
+        waits.grow(200)
+    waits.release()
+    claim.release()
+    assert budget.used == 0 and not budget.held and not budget.waiting
+    assert budget.take("a", 700).granted
+    with pytest.raises(Refusal):
+        budget.take("a", 200)  # a second one of the same tenant, above what it leaves to others
+    assert budget.take("b", 200).granted
+
+
+@pytest.mark.parametrize("shell", ["protocol", "asgi"])
+async def test_answer_that_has_to_be_a_tree_is_claimed_and_refused_when_it_is_too_much(layout, shell):
+    async with world(layout, shell=shell, **LIMITS) as w:
+        taken, grow = [], w.proxy.gateway.answers.grow
+
+        def noted(claim, size):
+            taken.append(size)
+            grow(claim, size)
+
+        w.proxy.gateway.answers.grow = noted
+        path, body = "/books/_search", b'{"sort":["_index"]}'  # its sort values have to be told from others
+        if layout != "dedicated":
+            path, body = "/books/_search?filter_path=hits.hits._index", b"{}"
+        for count, status in ((500, 200), (20_000, 429), (500, 200)):
+            w.on_search(in_chunks(w.search_answer(count)))
+            got = await w.ask("POST", path, body)
+            assert got.whole and got.status == status, got.body[:300]
+            if status == 429:
+                error = orjson.loads(got.body)["error"]
+                assert error["type"] == "circuit_breaking_exception" and error["bytes_limit"] == 2 * WINDOW
+            else:
+                found = orjson.loads(got.body)["hits"]["hits"]
+                assert [hit["_index"] for hit in found] == ["books"] * count and (layout == "dedicated" or len(found[0]) == 1)
+            await settled(w)
+        assert max(taken) > 2 * WINDOW
