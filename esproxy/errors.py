@@ -52,7 +52,7 @@ class EsproxyError(Exception):
 NOT_OURS = frozenset(
     (
         "illegal_argument_exception", "illegal_state_exception", "number_format_exception", "null_pointer_exception",
-        "x_content_parse_exception", "named_object_not_found_exception", "date_time_parse_exception",
+        "x_content_parse_exception", "named_object_not_found_exception", "date_time_parse_exception", "json_parse_exception",
     )
 )  # fmt: skip
 
@@ -212,6 +212,15 @@ def no_such_index(name: str, *, single: bool = False) -> Refusal:
 def invalid_index_name(name: str, why: str) -> Refusal:
     reason = f"Invalid index name [{name}], {why}"
     return Refusal(reason, type="invalid_index_name_exception", index_uuid="_na_", index=name)
+
+
+def broken_document(why: str, *, product: bool) -> Refusal:
+    """A document that is no JSON, which is refused unsent: the node would meet fields before it stumbles, and in a pool an error
+    about one could tell of others'; and comments, which it takes, could hide what it reads from what the proxy reads."""
+    if product:
+        cause = {"type": "x_content_parse_exception", "reason": why}
+        return Refusal(f"failed to parse: {why}", type="document_parsing_exception", caused_by=cause)
+    return Refusal("failed to parse", type="mapper_parsing_exception", caused_by={"type": "json_parse_exception", "reason": why})
 
 
 def half_a_character() -> Refusal:

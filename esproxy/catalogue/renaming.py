@@ -22,7 +22,6 @@ from typing import Any
 from esproxy.catalogue.documents import Field
 from esproxy.catalogue.dynamic_rules import OBJECTS, is_false
 from esproxy.catalogue.fields import own_name, restored
-from esproxy.errors import Refusal
 
 
 @dataclass(slots=True)
@@ -51,7 +50,8 @@ class Renames:
         return cls(*trees, _hidden if hide_unknown else own_name, every)
 
     def physical_document(self, raw: bytes) -> bytes:
-        """The very same bytes where nothing is called otherwise."""
+        """The very same bytes where nothing is called otherwise. Raises ValueError for two members of one name, which no node
+        takes."""
         if not self.every and b"~" not in raw and b"\\u00" not in raw:
             return raw
         return _Rewrite(self.physical, self.unknown)(raw)
@@ -87,16 +87,6 @@ class _Members(list[tuple[str, Any]]):
     """An object's members in order."""
 
 
-class _Twice(Exception):
-    """A document with two members of one name, which no node takes."""
-
-
-# What is sent for a document that is none: the node refuses it in its own words. Never the client's bytes: what the node reads of
-# them before it stumbles would meet others' fields of the same names, and an error about one would tell of it; and a comment,
-# which is no JSON here, nodes take.
-NO_DOCUMENT = b"{"
-
-
 class _Number(str):
     """A number as it was written."""
 
@@ -108,21 +98,17 @@ class _Rewrite:
     changed: bool = False
 
     def __call__(self, raw: bytes) -> bytes:
-        try:
-            # Pairs, not dicts: members of one name twice are the node's to refuse. Numbers stay text.
-            document = json.loads(raw, object_pairs_hook=_Members, parse_int=_Number, parse_float=_Number)
-            self._value(document, self.names)
-        except _Twice:
-            return NO_DOCUMENT
-        except (ValueError, RecursionError):
-            raise Refusal("failed to parse", type="mapper_parsing_exception") from None
+        # Pairs, not dicts: members of one name twice are seen. Numbers stay text.
+        document = json.loads(raw, object_pairs_hook=_Members, parse_int=_Number, parse_float=_Number)
+        self._value(document, self.names)
         return "".join(_written(document)).encode() if self.changed else raw
 
     def _value(self, value: Any, names: _Names) -> None:
         if isinstance(value, _Members):
             hidden: set[int] = set()
-            if len({key for key, _ in value}) != len(value):
-                raise _Twice
+            keys = [key for key, _ in value]
+            if len(set(keys)) != len(keys):
+                raise ValueError(f"Duplicate field '{next(key for key in keys if keys.count(key) > 1)}'")
             for place, (key, below) in enumerate(value):
                 found, name = self._followed(key, names)
                 if name != key:

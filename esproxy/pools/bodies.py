@@ -10,9 +10,8 @@ from esproxy.api.kinds import Mark
 from esproxy.bodies import refusal
 from esproxy.catalogue.dynamic_rules import Unparsed
 from esproxy.catalogue.inference import new_fields
-from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed, Refusal, broken_document
 from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
@@ -23,7 +22,6 @@ from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
 ROUNDS = 5
-UNREADABLE = (core.Status.SYNTAX, core.Status.TRUNCATED, core.Status.TRAILING, core.Status.EMPTY)
 
 
 class DocumentResolver(PoolResolver):
@@ -48,7 +46,7 @@ def physical(raw: bytes, target: Target, plan: Plan, routed: bool) -> tuple[byte
         return raw, {}  # the node's to refuse
     index = target.index
     if not target.naming.inferred:
-        return target.stored(raw, routed=routed), {}
+        return _stored(raw, target, plan, routed), {}
     version = str(plan.cluster.info["version"]["number"])
     settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
     try:
@@ -59,7 +57,22 @@ def physical(raw: bytes, target: Target, plan: Plan, routed: bool) -> tuple[byte
         raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
     if wanted:
         return None, wanted
-    return target.stored(raw, routed=routed), {}
+    return _stored(raw, target, plan, routed), {}
+
+
+def _stored(raw: bytes, target: Target, plan: Plan, routed: bool) -> bytes:
+    try:
+        return target.stored(raw, routed=routed)
+    except (ValueError, RecursionError) as error:
+        raise broken_document(str(error), product=plan.product) from None
+
+
+def no_document(run: core.Pass, raw: bytes, plan: Plan) -> bytes | Refusal:
+    """What becomes of a document that ended the pass: the node is asked for its words where there is nothing to read."""
+    assert run.error is not None
+    if run.error.status is core.Status.EMPTY:
+        return raw
+    return broken_document(str(run.error), product=plan.product) if run.error.malformed else refusal(plan, run, raw)
 
 
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
@@ -73,9 +86,10 @@ def document_body(request: Pooled, target: Target, state: int, body: bytes) -> S
         if not run.misses:
             if run.status is core.Status.OK:
                 return out, target
-            if whole and run.error is not None and run.error.status in UNREADABLE:
-                return NO_DOCUMENT, target
-            raise refusal(request.plan, run, body)
+            sent = no_document(run, body, request.plan) if whole else refusal(request.plan, run, body)
+            if isinstance(sent, Refusal):
+                raise sent
+            return sent, target
         yield from request.add(target, resolver.wanted)
         target = yield from request.renewed(target)
     raise Failed("the fields of the index change too fast")

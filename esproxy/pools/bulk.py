@@ -4,8 +4,7 @@
 
 Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
 refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
-400 on every node, in its place, and what the item says is replaced by the reason. For a document that is
-not JSON another such goes, and the node says that it cannot be parsed.
+400 on every node, in its place, and what the item says is replaced by the reason.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ import orjson
 from esproxy import core
 from esproxy.answer import is_error
 from esproxy.bodies import refusal
-from esproxy.catalogue.renaming import NO_DOCUMENT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
-from esproxy.pools.bodies import ROUNDS, DocumentResolver
+from esproxy.pools.bodies import ROUNDS, DocumentResolver, no_document
 from esproxy.pools.bulk_lines import Record, read_lines
 from esproxy.pools.documents import EXTERNAL, physical_id
 from esproxy.pools.pooled import Apart, Missing, Pooled
@@ -237,7 +235,10 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     elif record.verb == "update":
         raise refusal(plan, run, source)
     else:
-        record.out = NO_DOCUMENT
+        sent = no_document(run, source, plan)
+        if isinstance(sent, Refusal):
+            return _refuse(request, record, sent)
+        record.out = sent
 
 
 def _lines(record: Record) -> bytes:

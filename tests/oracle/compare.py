@@ -56,7 +56,8 @@ def compare(where: tuple[str, int], direct: Played, proxied: Played, layouts: Co
         named = [row for row in rows if row.name in call.differs.split()]
         alone = len(layouts) == 1  # in a mixture, the indices may lie elsewhere
         refusing = next((row for row in named if row.refused), None)
-        if refusing is not None and (alone or str(proxied.answer.status) in refusing.refused.split("|")):
+        told = refusing is not None and refusing.masks and direct.answer.status == proxied.answer.status
+        if refusing is not None and not told and (alone or str(proxied.answer.status) in refusing.refused.split("|")):
             return _refused(where, call, proxied, refusing)
         everywhere += named
     left, right = normalise(direct.answer, str(call), layouts), normalise(proxied.answer, str(call), layouts)

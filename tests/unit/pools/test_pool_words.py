@@ -9,38 +9,35 @@ import pytest
 
 from esproxy.catalogue.documents import Alias
 from esproxy.exchange import Send
+from esproxy.tenancy.target import NOWHERE
 from tests.unit.pools.pool_gate import gate
 
+PARSED = ("mapper_parsing", "document_parsing")
 DONE = {"_index": "pool~logs-1", "_id": "acme.17:1", "_version": 1, "result": "created", "_seq_no": 0}
 
 
 @pytest.mark.parametrize(
-    "raw", [b'{"w":1,}', b'{"w":1', b'{"w":1}x', b'{"n":1,"n":2}', b'{/* nodes take this */"w":1}', b'{"w":1}//']
+    "raw",
+    [b'{"w":1,}', b'{"w":1', b'{"w":1}x', b'{"n":1,"n":2}', b'{/* nodes take this */"w":1}', b'{"w":1}//']
+    + [b'\xef\xbb\xbf{"w":1}', b'{"w":"\xc0\x80"}'],  # which nodes take, too
 )
-def test_document_that_is_none_is_left_to_the_node_but_not_sent(raw: bytes) -> None:
+def test_document_that_is_none_is_refused_unsent(raw: bytes) -> None:
     it = gate()
-    it.ask(
-        "PUT", "/logs/_doc/1", raw, lambda send: (400, {"error": {"type": "x", "reason": "y", "root_cause": []}, "status": 400})
-    )
-    assert it.sent.body == b"{"
-    it = gate()
-    it.ask(
-        "POST", "/_bulk", b'{"index":{"_index":"logs","_id":"1"}}\n' + raw + b"\n", lambda send: {"items": [], "errors": False}
-    )
-    assert it.sent.body.split(b"\n")[1] == b"{"
+    status, error = it.ask("PUT", "/logs/_doc/1", raw)
+    assert (status, it.sends) == (400, [])
+    assert error["error"]["reason"].startswith("failed to parse") and error["error"]["root_cause"][0]["type"].startswith(PARSED)
+    line = b'{"index":{"_index":"logs","_id":"1"}}\n'
+    refused = {"index": {"_index": NOWHERE, "_id": "-", "status": 400, "error": {"type": "x", "reason": "y"}}}
+    status, told = it.ask("POST", "/_bulk", line + raw + b"\n", lambda send: {"items": [refused], "errors": True})
+    assert raw not in it.sent.body
+    assert told["items"][0]["index"] == {"_index": "logs", "_id": "1", "status": 400, "error": told["items"][0]["index"]["error"]}
+    assert told["items"][0]["index"]["error"]["reason"].startswith("failed to parse")
 
 
-def test_document_in_bytes_that_are_no_text_is_refused_unsent() -> None:
+def test_blank_document_is_left_to_the_node() -> None:
     it = gate()
-    for raw in (b'\xef\xbb\xbf{"w":1}', b'{"w":"\xc0\x80"}'):  # which nodes take
-        assert it.ask("PUT", "/logs/_doc/1", raw)[0] == 400 and it.sends == []
-    it.ask(
-        "POST",
-        "/_bulk",
-        b'{"index":{"_index":"logs","_id":"1"}}\n{"w":"\xc0\x80"}\n',
-        lambda send: {"items": [], "errors": False},
-    )
-    assert it.sent.body.split(b"\n")[1] == b"{"
+    it.ask("PUT", "/logs/_doc/1", b"  ", lambda send: (400, {"error": {"type": "x", "reason": "y"}, "status": 400}))
+    assert it.sent.body == b"  "
 
 
 @pytest.mark.parametrize(
