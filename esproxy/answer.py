@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from esproxy import core
+from esproxy import core, exact
 from esproxy.api.kinds import Kind
 from esproxy.budget import FREE, tree_cost
 from esproxy.errors import Failed, UpstreamFailed, Violation
@@ -215,7 +215,7 @@ class Whole:
 def encode(plan: Plan, tree: Any) -> bytes:
     """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
     if plan.pretty:
-        return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n"
+        return exact.pretty(tree)
     return orjson.dumps(tree)
 
 

@@ -23,6 +23,21 @@ def dumps(tree: Any) -> bytes:
     return orjson.dumps(tree)
 
 
+def pretty(tree: Any) -> bytes:
+    """As a node indents, to the blank: the length of an answer shows in that of a HEAD."""
+    return _indented(tree, "\n").encode() + b"\n"
+
+
+def _indented(value: Any, margin: str) -> str:
+    below = margin + "  "
+    if isinstance(value, dict):
+        members = [f"{below}{orjson.dumps(key).decode()} : {_indented(item, below)}" for key, item in value.items()]
+        return "{" + ",".join(members) + margin + "}" if members else "{ }"
+    if isinstance(value, list):
+        return "[" + ",".join(below + _indented(item, below) for item in value) + margin + "]" if value else "[ ]"
+    return orjson.dumps(value).decode()
+
+
 def number(value: Any) -> Any:
     """A value of such a tree to compute with: numbers that stayed text as numbers, all else as it is."""
     return json.loads(orjson.dumps(value)) if isinstance(value, orjson.Fragment) else value

@@ -25,7 +25,7 @@ from esproxy.budget import FREE
 from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
 from esproxy.common import Common
-from esproxy.errors import EsproxyError, Refusal, UpstreamFailed, too_large
+from esproxy.errors import EsproxyError, UpstreamFailed, too_large
 from esproxy.exchange import ANSWER, BODY, Need, Onward, Outcome, Reply, Send, Step
 from esproxy.heads import AnswerHead, Head
 from esproxy.holding import Holding, State, turn
@@ -146,9 +146,10 @@ class Exchange(Holding):
             name, plan.create = plan.create, None
             return Need(first_write(pools, plan, name), key=("create", plan.owner().id, name))
         found = served(plan.route.row.name)
-        if "source" in plan.query:
-            raise Refusal("a body is sent as a body, not in the parameters [source] and [source_content_type]")
-        media = requests.media_type(plan) if body else None
+        if not body and "source" in plan.query and plan.endpoint.body == "optional":
+            body, media = bodies.body_from_query(plan)
+        else:
+            media = requests.media_type(plan) if body else None
         if body and plan.endpoint.body == "none":
             check_no_body(plan)
             body, media = b"", None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import orjson
-
+from esproxy import exact
 from esproxy.errors import EsproxyError, MethodsOffered
 from esproxy.exchange import Reply
 from esproxy.heads import Headers
@@ -12,10 +11,8 @@ from esproxy.heads import Headers
 def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: bool = False, accept: bytes | None = None) -> Reply:
     """The answer for an error. ``product``: the upstream is Elasticsearch, whose clients look for its header.
     ``head``: there can be no body."""
-    option = orjson.OPT_INDENT_2 if pretty else 0
-    body = b"" if head or isinstance(error, MethodsOffered) else orjson.dumps(error.payload(), option=option)
-    if pretty and body:
-        body += b"\n"
+    written = exact.pretty if pretty else exact.dumps
+    body = b"" if head or isinstance(error, MethodsOffered) else written(error.payload())
     media = json_headers(product, accept)
     if isinstance(error, MethodsOffered):
         media[-1] = (b"content-type", b"text/plain; charset=UTF-8")

@@ -22,11 +22,12 @@ class Deviation:
     """One row. The first seven columns are for readers, the rest for the oracle.
 
     ``layouts``: where it holds; it counts against the limit of each. ``refused``: the status with which the proxy answers
-    where the node may do something else; where the node's is the same, and there are ``masks``, those alone hold. ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular
-    expression of the text that may differ there (empty: the whole value; ``absent``: whether it is there at all). Where it is
-    ``unordered:KEY``, the order of a list of hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with
-    equal values of sort, or scores; with ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in
-    every call; else only in calls of scenarios that name the row.
+    where the node may do something else; where the node answers with the same, and there are ``masks``, those alone hold.
+    ``masks``: paths in ``status|headers|body/…`` of an answer, each with the regular expression of the text that may differ
+    there (empty: the whole value; ``absent``: whether it is there at all). Where it is ``unordered:KEY``, the order of a list of
+    hits, told apart by KEY, is not compared; with ``ties:KEY`` only of those with equal values of sort, or scores; with
+    ``scored:KEY`` only of those that statistics have scored. ``everywhere``: holds in every call; else only in calls of scenarios
+    that name the row.
     """
 
     layouts: tuple[str, ...]
@@ -243,7 +244,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         construct="documents that are no JSON in UTF-8: broken ones; comments, a byte order mark, halves of characters",
         differs="they are refused in the proxy's words; a node takes comments and marks, and words what is broken in its own way",
         reason=(
-            "a document is read to find its fields, or put into an object, and what two parsers make of such bytes is not the same;"
+            "a document is read to find its fields, or put into an object, and two parsers do not make the same of such bytes;"
             " a node that reads on until it stumbles tells of fields that it met, and those may be others'"
         ),
         way_out="send JSON as it is defined",

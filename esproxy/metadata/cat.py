@@ -46,6 +46,7 @@ _INDEX = "index i idx"
 INDICES = Table(_kinds(INDEX=_INDEX), LEFT_COLUMNS)
 TABLES = {
     "cat.aliases": Table(_kinds(INDEX=_INDEX, ALIAS="alias a")),
+    "cat.count": Table({}),
     "cat.recovery": Table(
         _kinds(INDEX=_INDEX, NODE="source_node snode target_node tnode", ADDRESS="source_host shost target_host thost")
     ),

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from esproxy import exact
 from esproxy.exchange import Reply
 from esproxy.metadata.nodes import node_id
 from esproxy.plan import Plan
@@ -35,7 +36,7 @@ def tenant_uuid(cluster_uuid: str, tenant: str) -> str:
 
 def static_info(plan: Plan) -> Reply:
     """No index name tells a tenant in ``/``, so it says what it says to everybody."""
-    told = info(orjson.dumps(plan.cluster.info, option=orjson.OPT_INDENT_2) + b"\n", "", node_id(plan.cluster, ""))
+    told = info(exact.pretty(plan.cluster.info), "", node_id(plan.cluster, ""))
     return Reply(200, json_headers(plan.product, plan.head.get(b"accept")), told)
 
 

@@ -98,7 +98,7 @@ def _table(request: Pooled, rows: Rows, columns: list[str], told: Answer, header
     if wants_json(plan):
         tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
         return Reply(200, _headers(request, told), encode(plan, tree))
-    return Reply(200, _headers(request, told), cat.draw(rows, columns, header=header))
+    return Reply(200, _headers(request, told), cat.draw(rows, columns, header=header, known=cat.table(plan.route.row.name)))
 
 
 def _headers(request: Pooled, answer: Answer) -> Headers:

@@ -36,6 +36,7 @@ from esproxy.tenancy.target import Target, filter_of, physical_expression
 JSON = b"application/json"
 LENIENT = Options(ignore_unavailable=True)
 SEARCHING = ("aggs", "aggregations", "knn", "retriever", "rank", "sub_searches")  # what makes nodes search, beside a query
+MOST_FOUND = 10_000  # documents that a node finds for a search, unless the index says otherwise
 DEEPEST = 20  # wrappers in one another
 
 
@@ -120,7 +121,8 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
     boosts = tree.get("indices_boost") or [] if isinstance(tree, dict) else []
     dealt_with |= {id(boost) for boost in (boosts if isinstance(boosts, list) else [boosts])}
     found = [place for place in places(states, state, tree) if id(place.holder) not in dealt_with]
-    yield from _looked_up_ids(request, targets, found)
+    looked_up = [place for place in found if _gives_ids(place)]
+    yield from _looked_up_ids(request, targets, looked_up)
     elsewhere: dict[str, Target | str] = {}
     for name in lookups(found):
         if name not in elsewhere:
@@ -136,6 +138,7 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
             continue
         there = over(clause.holder)
         rewrite_clause(clause, there, lambda expression, there=there: reached(request, there, expression))
+    yield from _found_ids(request, targets, looked_up)
     exclude_liked(tree, targets)
 
 
@@ -194,15 +197,19 @@ def _known(request: Pooled, name: str) -> bool:
     return "*" in name or name in directory.indices or name in directory.aliases
 
 
+def _gives_ids(place: Place) -> bool:
+    """Is it a lookup whose terms are compared with ``_id``?"""
+    above = place.above
+    return place.lookup is not None and above is not None and above[1] == "_id" and isinstance(above[0].get("_id"), dict)
+
+
 def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -> Steps[None]:
     """``terms`` over ``_id`` with the ids in a document: what it holds are the client's ids, so it is read here."""
     for place in found:
-        lookup = place.lookup
-        if lookup is None or place.above is None or place.above[1] != "_id" or not isinstance(place.above[0].get("_id"), dict):
+        lookup, holder = place.lookup, place.holder
+        assert lookup is not None and place.above is not None
+        if "query" in holder or holder.get(lookup.index) is None or not isinstance(place.above[0].get("_id"), dict):
             continue
-        holder = place.holder
-        if "query" in holder:
-            raise Refusal("ids that a query finds are not available for indices in a pool: search for them first")
         target = yield from request.lookup(text_of(holder[lookup.index]))
         if isinstance(target, str) or holder.get(lookup.id) is None:
             continue  # the node's to refuse
@@ -215,6 +222,25 @@ def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -
             raise Failed("the document with the ids could not be read")
         source = orjson.loads(target.source(orjson.dumps(orjson.loads(answer.body).get("_source") or {})))
         values = [text_of(value) for value in _values_at(source, path)]
+        place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
+
+
+def _found_ids(request: Pooled, targets: list[Target], found: list[Place]) -> Steps[None]:
+    """The same with the ids in documents that a query finds, which is physical by now."""
+    for place in found:
+        lookup, holder = place.lookup, place.holder
+        assert lookup is not None and place.above is not None
+        if "query" not in holder or holder.get(lookup.index) is None or not isinstance(place.above[0].get("_id"), dict):
+            continue
+        path = text_of(holder.get("path", ""))
+        asked = {"query": holder["query"], "_source": [path], "size": MOST_FOUND}
+        answer = yield request.send("POST", [text_of(holder[lookup.index]), "_search"], {}, exact.dumps(asked), JSON)
+        if answer.status >= 500:
+            raise Failed("the documents with the ids could not be read")
+        if answer.status != 200:
+            continue  # the node's to refuse
+        hits = orjson.loads(answer.body)["hits"]["hits"]
+        values = [text_of(value) for hit in hits for value in _values_at(hit.get("_source"), path)]
         place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
 
 

@@ -52,7 +52,9 @@ def clauses(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Cla
 def _compared(value: Any, field: str) -> bool:
     """Is there a value, and no lookup of a document?"""
     given = value.get(field) if isinstance(value, dict) else None
-    return given is not None and (not isinstance(given, dict) or any(key in given for key in VALUES))
+    if isinstance(given, dict):
+        return "path" not in given and any(key in given for key in VALUES)
+    return given is not None
 
 
 def ours(clause: Clause) -> bool:
@@ -77,7 +79,9 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         return  # no expression: the node says so
     if _not_compared(field, name, options if isinstance(options, dict) else {}):
         return
-    if field == ID:
+    if name == "common":
+        replaced: dict[str, Any] = {"match_none": told}  # which counts terms, and these fields have none
+    elif field == ID:
         replaced = {"terms": {ID: [target.id_front + value for value in values for target in targets], **told}}
     else:
         asked = [value + "*" for value in values] if name in ("prefix", "match_bool_prefix") else values
@@ -89,7 +93,7 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
 
 def _not_compared(field: str, name: str, options: dict[str, Any]) -> bool:
     """Is it a comparison that the field does not know? The node says so, or finds nothing."""
-    if field == ID and (name == "match_bool_prefix" or options.get("case_insensitive") is True):
+    if field == ID and options.get("case_insensitive") is True:
         return True
     return name == "match" and "fuzziness" in options
 

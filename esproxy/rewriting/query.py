@@ -20,7 +20,9 @@ from esproxy.tenancy.target import Target, absent, search_routing
 
 RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))
 QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
+DOCUMENT = ("get_source", "exists_source")  # whose answer is a document, which nodes do not filter
 BODY_ALONE = ("count", "indices.validate_query", "explain")  # which read no query from parameters beside a body
+BODY = ("source", "source_content_type")  # which the exchange has read, where there was no other
 DEFAULT_FIELD = {"df": "default_field"}
 
 
@@ -33,11 +35,12 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
     out: dict[str, str] = {}
     in_body = moved(plan)
     for name, value in plan.query.items():
-        if name in in_body:
+        if name in in_body or (name in BODY and plan.endpoint.body == "optional"):
             continue
         kind = known.get(name, Kind.COPY)
         if name == "filter_path":
-            plan.filter_path = FilterPath(value)
+            if plan.route.row.name not in DOCUMENT:
+                plan.filter_path = FilterPath(value)
         elif name == "format":
             if value in ("yaml", "cbor", "smile"):
                 raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
