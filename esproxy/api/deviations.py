@@ -13,6 +13,7 @@ from dataclasses import dataclass
 LIMITS = {"dedicated": 5, "per-tenant": 15, "shared": 25}
 EVERY = tuple(LIMITS)
 POOLS = ("per-tenant", "shared")
+POSITION = r"\[?\b\d+:\d+\]?|line: \d+, column: \d+|\[line=\d+; col=\d+\]|byte offset: #\d+"
 # A score that is no whole number. Whole ones are made by constants, and are compared.
 STATISTICS = r"\d+\.\d*[1-9]\d*(?:E-?\d+)?"
 
@@ -64,7 +65,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         masks=(
             ("body/error/**/line", ""),
             ("body/error/**/col", ""),
-            ("body/error/**", r"\[?\b\d+:\d+\]?|line: \d+, column: \d+|\[line=\d+; col=\d+\]|byte offset: #\d+"),
+            *((path, POSITION) for path in ("body/error/**", "body/items/*/*/error/**")),
         ),
         everywhere=True,
     ),
@@ -190,14 +191,17 @@ DEVIATIONS: tuple[Deviation, ...] = (
     ),
     Deviation(
         layouts=POOLS,
-        name="script-fields",
-        construct="`runtime` and `derived` fields: added to the mapping of an index that exists, or of type `lookup`",
-        differs="they are refused; others are declared when the index is created, or in a request",
-        reason=(
-            "they stand in the mapping of the physical index, which other indices share (one made with them has its own); and the"
-            " cluster looks values up in a whole physical index without a filter, so others would show"
+        name="declared-once",
+        construct=(
+            "settings that bound what a request may ask for (`index.max_…`) or decide what answers hold, and `runtime` and"
+            " `derived` fields of a mapping, for an index that exists; fields of type `lookup`"
         ),
-        way_out="declare them at once, or in the search; look documents up with a second search, or place the index elsewhere",
+        differs="they are refused; the others are declared when the index is created, fields also in a request",
+        reason=(
+            "the cluster has them once for the physical index, which other indices share (one made with them has its own); and it"
+            " looks values up in a whole physical index without a filter, so others would show"
+        ),
+        way_out="declare them at once; look documents up with a second search, or place the index in another layout",
         still="the answer is a 400 in Elasticsearch's shape",
         refused="400",
     ),

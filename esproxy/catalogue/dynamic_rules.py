@@ -162,22 +162,31 @@ def check_at_end(rules: DynamicRules, known: Mapping[str, Field], new: Mapping[s
 
 
 class Unparsed(Refusal):
-    """A document that cannot be parsed. ``key``: the member at fault, where it is known."""
+    """A document that cannot be parsed. ``key``: the member at fault, where it is known and the engine tells places; ``value``:
+    what is told is where its value begins."""
 
     key: str | None = None
+    value: bool = False
 
     def at(self, raw: bytes) -> Unparsed:
         """The same, with the place in the document that Elasticsearch tells."""
-        if self.key is not None and self.type == "document_parsing_exception":
-            place = raw.find(json.dumps(self.key, ensure_ascii=False).encode())
-            if place >= 0:
+        if self.key is not None:
+            name = json.dumps(self.key, ensure_ascii=False).encode()
+            found = re.search(re.escape(name) + rb"\s*:\s*", raw) if self.value else re.search(re.escape(name), raw)
+            if found is not None:
+                place = found.end() if self.value else found.start()
                 line, column = raw.count(b"\n", 0, place) + 1, place - raw.rfind(b"\n", 0, place)
                 self.reason = f"[{line}:{column}] {self.reason}"
         return self
 
 
 def document_error(
-    rules: DynamicRules, reason: str, cause: str | None = "illegal_argument_exception", *, key: str | None = None
+    rules: DynamicRules,
+    reason: str,
+    cause: str | None = "illegal_argument_exception",
+    *,
+    key: str | None = None,
+    value: bool = False,
 ) -> Unparsed:
     """A document that cannot be parsed, as the engine words it; its place in the body is told by who has the body."""
     elasticsearch = rules.engine == "elasticsearch"
@@ -185,13 +194,16 @@ def document_error(
     words = reason if cause is None else f"failed to parse: {reason}" if elasticsearch else "failed to parse"
     extra = {} if cause is None else {"caused_by": {"type": cause, "reason": reason}}
     error = Unparsed(words, type=type, **extra)
-    error.key = key
+    error.key, error.value = key, value
     return error
 
 
-def strict_error(dynamic: str, within: str, name: str) -> Refusal:
+def strict_error(dynamic: str, within: str, name: str, *, key: str | None = None) -> Unparsed:
+    """``key``: as in Unparsed, for its value."""
     reason = f"mapping set to {dynamic}, dynamic introduction of [{name}] within [{within or '_doc'}] is not allowed"
-    return Refusal(reason, type="strict_dynamic_mapping_exception")
+    error = Unparsed(reason, type="strict_dynamic_mapping_exception")
+    error.key, error.value = key, True
+    return error
 
 
 _LONG = re.compile(r"[+-]?\d+")

@@ -47,14 +47,17 @@ def flatten(properties: dict[str, Any], prefix: str = "") -> dict[str, Definitio
     return paths
 
 
-def nest(paths: dict[str, Definition]) -> dict[str, Any]:
-    """The mapping properties of physical paths: the reverse of flatten. Parents that are not among them count as objects."""
+def nest(paths: dict[str, Definition], *, subobjects: bool = True) -> dict[str, Any]:
+    """The mapping properties of physical paths: the reverse of flatten. Parents that are not among them count as objects; below
+    one without ``subobjects`` (or a root that has none) names keep their dots."""
     properties: dict[str, Any] = {}
     for path in sorted(paths):
-        at = properties
-        *parents, leaf = path.split(".")
-        for parent in parents:
+        at, front, leaf, whole = properties, "", path, not subobjects
+        while "." in leaf and not whole:
+            parent, _, leaf = leaf.partition(".")
             at = at.setdefault(parent, {}).setdefault("properties", {})
+            front = f"{front}.{parent}" if front else parent
+            whole = str(paths.get(front, {}).get("subobjects")).lower() == "false"
         at.setdefault(leaf, {}).update(paths[path])
     return properties
 

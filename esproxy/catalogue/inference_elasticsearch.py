@@ -109,7 +109,7 @@ class ElasticsearchWalk:
         elif value is not None:
             self._leaf(path, name, value, at)
         elif at.dynamic == STRICT and self._leaf_mapper(path) is None:
-            raise strict_error(STRICT, at.path, name)
+            raise strict_error(STRICT, at.path, name, key=name)
 
     def _mapper(self, path: str) -> Definition | None:
         """What is mapped under properties."""
@@ -133,7 +133,7 @@ class ElasticsearchWalk:
                 self._members(value, at, f"{name}.")
             return
         if at.dynamic == STRICT:
-            raise strict_error(STRICT, at.path, name)
+            raise strict_error(STRICT, at.path, name, key=name)
         if at.dynamic == FALSE:
             return
         if at.dynamic == RUNTIME:
@@ -163,7 +163,7 @@ class ElasticsearchWalk:
         mapper = self._leaf_mapper(path)
         if mapper is None:
             if at.dynamic == STRICT:
-                raise strict_error(STRICT, at.path, name)
+                raise strict_error(STRICT, at.path, name, key=name)
             if at.dynamic == FALSE:
                 return
             template = self._rules.template(path, name, "object")
@@ -186,7 +186,7 @@ class ElasticsearchWalk:
         mapper = self._leaf_mapper(path)
         if mapper is None:
             if at.dynamic == STRICT:
-                raise strict_error(STRICT, at.path, name)
+                raise strict_error(STRICT, at.path, name, key=name)
             if at.dynamic == FALSE:
                 return
             mapper = self._new_leaf(path, name, value, at)
@@ -232,5 +232,5 @@ class ElasticsearchWalk:
         self._fields_added += sum(size(each) for each in added.values())
         if self._fields_before + self._fields_added > self._rules.total_fields:
             reason = f"Limit of total fields [{self._rules.total_fields}] has been exceeded while adding new fields"
-            raise document_error(self._rules, f"{reason} [{self._fields_added}]")
+            raise document_error(self._rules, f"{reason} [{self._fields_added}]", key=name, value=True)
         self.new |= added

@@ -141,6 +141,8 @@ def get_index(request: Pooled) -> Steps[Reply]:
                 here[part] = named_settings(own, request.parts.get("name"))
             else:
                 raise Failed(f"the node told of [{part}] of an index")
+        if request.parts.get("name", "_all") != "_all" and not any(here.values()):
+            del out[target.name]  # nothing goes by that name
     return node_answer(request, told, out)
 
 

@@ -81,9 +81,20 @@ def check_active_shards(request: Pooled) -> None:
     raise Refusal(f"cannot parse ActiveShardCount[{wanted}]", caused_by=cause.cause())
 
 
+THROTTLED = (
+    "[ignore_throttled] parameter is deprecated because frozen indices have been deprecated. Consider cold or frozen tiers in"
+    " place of frozen indices."
+)
+
+
 def answer(request: Pooled, tree: dict[str, Any], status: int = 200) -> Reply:
+    """An answer of the proxy's own, with the warning that a node would give of the one parameter of the past."""
     plan = request.plan
-    return finish(plan, status, json_headers(request.product, plan.head.get(b"accept")), encode(plan, tree))
+    headers = json_headers(request.product, plan.head.get(b"accept"))
+    if request.product and "ignore_throttled" in plan.query:
+        version = plan.cluster.info["version"]
+        headers.append((b"warning", f'299 Elasticsearch-{version["number"]}-{version["build_hash"]} "{THROTTLED}"'.encode()))
+    return finish(plan, status, headers, encode(plan, tree))
 
 
 def node_answer(request: Pooled, told: Answer, tree: dict[str, Any]) -> Reply:

@@ -44,6 +44,11 @@ SHOWN = (
     "search.throttled", "translog.", "unassigned.", "warmer.enabled", "write.wait_for_active_shards", "max_refresh_listeners",
 )  # fmt: skip
 
+# Those that no index changes while it is open, as nodes have it.
+STATIC = (
+    "number_of_shards", "number_of_routing_shards", "routing_partition_size", "sort.", "soft_deletes.enabled", "store.type", "mode",
+)  # fmt: skip
+
 
 def flat_settings(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
     """Settings by their whole dotted names. Raises Refusal for what a pool cannot have for one index."""
@@ -152,6 +157,7 @@ def put_settings(request: Pooled) -> Steps[Reply]:
         raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
     targets = yield from some(request, request.parts.get("index", "_all"))
     keep = request.plan.query.get("preserve_existing", "false") == "true"
+    _check_static([target for target in targets if target.index.reason is None], wanted)
     for target in targets:
         _check(target, wanted)
     for target in targets:
@@ -171,6 +177,14 @@ def put_settings(request: Pooled) -> Steps[Reply]:
 def _nodes(name: str, target: Target) -> bool:
     """Does the node apply a setting that the proxy applies elsewhere? It adds the fields of ``per-tenant``."""
     return target.dedicated or (name == LIMIT and not target.naming.inferred)
+
+
+def _check_static(targets: list[Target], wanted: dict[str, Any]) -> None:
+    """Raises Refusal, in a node's words, for what is decided once and for all."""
+    fixed = [name for name in wanted if name.removeprefix("index.").startswith(STATIC)]
+    if fixed and targets:
+        open = ", ".join(f"[{target.name}/{uuid_of(target)}]" for target in targets)
+        raise Refusal(f"Can't update non dynamic settings [[{', '.join(fixed)}]] for open indices [{open}]")
 
 
 def _check(target: Target, wanted: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from esproxy import exact
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
-from esproxy.catalogue.dynamic_rules import OBJECTS
+from esproxy.catalogue.dynamic_rules import OBJECTS, is_false
 from esproxy.catalogue.fields import flatten, hides, nest
 from esproxy.catalogue.objects import logical_definition, logical_object, logical_text, object_mapping
 from esproxy.catalogue.pools import ROOT
@@ -214,7 +214,7 @@ class Shared:
                 root[key] = str(value).lower() if key == "dynamic" else value
         if "_routing" in root and not required(self.index.mapping):
             del root["_routing"]  # nodes do not tell of what they do anyway
-        properties = nest(own)
+        properties = nest(own, subobjects=not is_false(self.index.mapping.get("subobjects")))
         return {**root, "properties": properties} if properties else root
 
     def definition(self, physical: dict[str, Any]) -> dict[str, Any]:
