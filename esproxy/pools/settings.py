@@ -46,7 +46,8 @@ SHOWN = (
 
 # Those that no index changes while it is open, as nodes have it.
 STATIC = (
-    "number_of_shards", "number_of_routing_shards", "routing_partition_size", "sort.", "soft_deletes.enabled", "store.type", "mode",
+    "number_of_shards", "number_of_routing_shards", "routing_partition_size", "sort.", "soft_deletes.enabled", "store.type",
+    "mode",
 )  # fmt: skip
 
 
