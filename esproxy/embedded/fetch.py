@@ -62,7 +62,8 @@ def _fetch_into(folder: Path, engine: Engine, on_progress: OnProgress, environ: 
 
     pom = "classpath.xml" if engine.form == "runner" else "unpack.xml"
     group, artifact, version = engine.coordinates.split(":")
-    properties = {"group": group, "artifact": artifact, "version": version, "includes": engine.includes, "dir": str(partial)}
+    properties = {"group": group, "artifact": artifact, "version": version, "type": "zip"}
+    properties |= {"includes": engine.includes, "dir": str(partial)}
     with as_file(files("esproxy.embedded") / "resources" / pom) as path:
         arguments = ["-f", str(path), *(f"-Ddist.{name}={value}" for name, value in properties.items()), "package"]
         status, said = run_maven(arguments, _maven_environ(engine, environ), report)

@@ -52,7 +52,7 @@ nodes = ["{node}"]
 {placement}[identity]
 header = "x-tenant"
 [tenants]
-ids = [{tenants}]
+{tenants}
 [upstream]
 transport = "{transport}"
 [secrets]
@@ -66,9 +66,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def config_text(node: str, port: int, placement: str = "dedicated", transport: str = "engine", more: str = "") -> str:
-    """``more``: further sections."""
-    tenants = ", ".join(f'"{tenant}"' for tenant in TENANTS)
+def config_text(
+    node: str, port: int, placement: str = "dedicated", transport: str = "engine", more: str = "", anybody: bool = False
+) -> str:
+    """``more``: further sections; ``anybody``: not only TENANTS are let in."""
+    tenants = 'mode = "open"' if anybody else "ids = [" + ", ".join(f'"{tenant}"' for tenant in TENANTS) + "]"
     text = CONFIG.format(node=node, port=port, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48)
     return text + more
 
@@ -94,10 +96,10 @@ class Served:
             raise
 
 
-def serve(node: str, folder: Path, placement: str, transport: str, more: str = "") -> Served:
+def serve(node: str, folder: Path, placement: str, transport: str, more: str = "", anybody: bool = False) -> Served:
     port = free_port()
     config, log = folder / "esproxy.toml", folder / "esproxy.log"
-    config.write_text(config_text(node, port, placement, transport, more))
+    config.write_text(config_text(node, port, placement, transport, more, anybody))
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config), "--workers", "1"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPROXY_")}
     with log.open("wb") as out:
