@@ -65,7 +65,7 @@ class Test:
         return f"{self.file} :: {self.name}"
 
 
-def tests_in(file: str, text: str) -> Iterator[Test]:
+def read(file: str, text: str) -> Iterator[Test]:
     sections: dict[str, Any] = {}
     for document in documents(text):
         sections |= document
@@ -78,4 +78,4 @@ def tests_in(file: str, text: str) -> Iterator[Test]:
 def load(folder: Path) -> Iterator[Test]:
     """All tests below a folder, in the order of their files."""
     for path in sorted(folder.rglob("*.yml")):
-        yield from tests_in(path.relative_to(folder).as_posix(), path.read_text("utf-8"))
+        yield from read(path.relative_to(folder).as_posix(), path.read_text("utf-8"))
