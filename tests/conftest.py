@@ -39,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=PLACEMENTS,
         help=f"run the oracle and what stands on it with indices placed so, may be given again (default: {' '.join(DEFAULT)})",
     )
+    parser.addoption("--conformance", action="store_true", help="play the official suite in the placements that are asked for")
     parser.addoption("--wide", action="store_true", help="run also what takes many minutes: mutants of pools, nodes that break")
 
 
@@ -68,8 +69,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--wide"):
-        skip = pytest.mark.skip(reason="takes many minutes: --wide runs it, as `tox -e wide` does")
-        for item in items:
-            if item.get_closest_marker("wide"):
-                item.add_marker(skip)
+    for name in ("wide", "conformance"):
+        if not config.getoption(f"--{name}"):
+            skip = pytest.mark.skip(reason=f"takes many minutes: --{name} runs it, as `tox -e {name}` does")
+            for item in items:
+                if item.get_closest_marker(name):
+                    item.add_marker(skip)

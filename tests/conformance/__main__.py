@@ -2,10 +2,11 @@
 
     python -m tests.conformance NODE [PLACEMENT …] [--only PATTERN] [--every] [--direct FILE] [--save FOLDER]
 
-Plays the listed tests (``--every``: all of the suite) whose names hold a match of PATTERN on the node, and then as a tenant of it
-in each PLACEMENT (tests/oracle/placements.py); prints each test, the comparison, and what is not as the lists of misses say, which
-is also the exit status. The node must be empty, and is emptied. ``--direct`` keeps the direct run in a file, and reads it from
-there when it is there already; ``--save`` keeps the other runs as FOLDER/<family>-<placement>.json.
+Plays the listed tests (``--every``: all of the suite) whose names hold a match of PATTERN on the node, and then as a tenant of
+it in each PLACEMENT (tests/oracle/placements.py); prints each test, the comparison, and what is not as the lists of misses say,
+which is also the exit status. The node must be empty, and is emptied. ``--direct`` keeps the direct run in a file, and reads it
+from there when it is there already; ``--save`` keeps the other runs as FOLDER/<family>-<placement>.json. A node whose data lies
+in memory is several times as fast.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from esproxy.catalogue.sharing import lines
 from tests.conformance import calls, fetch, reading, runs
 from tests.conformance.report import comparison, judge, listed, misses
 from tests.conformance.wire import Target
@@ -58,7 +60,7 @@ def main() -> int:
             run.save(asked.save / f"{family}-{placement}.json")
         log("\n".join(comparison(names, bare.by_key(), run.by_key())))
         verdict = judge(names, bare.by_key(), run.by_key(), misses(family, placement))
-        for title, lines in (
+        for title, found in (
             ("no known miss, and fails", map(str, verdict.failed)),
             ("a known miss, and passes", verdict.healed),
             ("listed, and does not pass directly", map(str, verdict.not_directly)),
@@ -66,8 +68,8 @@ def main() -> int:
             ("changed of others'", run.changes),
             ("could not be removed", run.left),
         ):
-            log("\n".join([f"{title}:", *lines]))
-        log(f"sharing: {made.sharing()}")
+            log("\n".join([f"{title}:", *found]))
+        log("\n".join(f"sharing: {line}" for line in lines(made.sharing())))
         log(f"{family} {placement}: {verdict.passed} of {verdict.asked} ({verdict.share:.2%})")
         good = good and verdict.good and not run.leaks and not run.changes
     return 0 if good else 1

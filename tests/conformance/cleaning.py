@@ -16,7 +16,7 @@ from tests.conformance.wire import Target
 
 EVERY = "expand_wildcards=all"
 AT_ONCE = 40  # names in one path
-BLOCKS = {"index.blocks": {name: None for name in ("read_only", "read_only_allow_delete", "metadata", "read", "write")}}
+BLOCKS = {"index.blocks": dict.fromkeys(("read_only", "read_only_allow_delete", "metadata", "read", "write"))}
 REFUSED = (400, 403, 405, 501)
 
 

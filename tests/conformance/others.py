@@ -71,7 +71,8 @@ class Others:
         fronts = ",".join(f"{tenant}.*" for tenant in TENANTS)
         kept = "metadata.indices.*.version,metadata.indices.*.state,metadata.templates,metadata.index_template"
         kept += ",metadata.component_template,metadata.ingest,metadata.stored_scripts"
-        metadata = self._read("GET", f"/_cluster/state/metadata/{fronts}?expand_wildcards=all&filter_path={kept}").get("metadata", {})
+        told = self._read("GET", f"/_cluster/state/metadata/{fronts}?expand_wildcards=all&filter_path={kept}")
+        metadata = told.get("metadata", {})
         found: dict[str, Any] = {f"index {name}": one for name, one in metadata.get("indices", {}).items()}
         found |= _theirs(metadata)
         if any(name.startswith("index ") for name in found):

@@ -19,17 +19,20 @@ from tests.oracle.placements import DEFAULT
 
 _HERE = Path(__file__).parent
 SHARING = pytest.StashKey[list[str]]()  # lines about how much is shared, for the end of the session
+CONFORMANCE = pytest.StashKey[list[str]]()  # the suite directly beside the suite through the proxy
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SHARING] = []
+    config.stash[CONFORMANCE] = []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.stash[SHARING]:
-        terminalreporter.section("sharing")
-        for line in config.stash[SHARING]:
-            terminalreporter.write_line(line)
+    for title, lines in (("conformance", config.stash[CONFORMANCE]), ("sharing", config.stash[SHARING])):
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one engine together
