@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
+
+import orjson
 
 from esproxy import core, exact
 from esproxy.api.kinds import Mark
 from esproxy.bodies import refusal
-from esproxy.catalogue.dynamic_rules import Unparsed
-from esproxy.catalogue.inference import new_fields
+from esproxy.catalogue.dynamic_rules import RUNTIME, DynamicRules, Unparsed, compile_rules
+from esproxy.catalogue.inference import infer
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, broken_document
 from esproxy.plan import Plan
@@ -33,31 +36,33 @@ class DocumentResolver(PoolResolver):
         self.routed = routed
         self.wanted: dict[str, dict[str, Any]] = {}
 
+    @cached_property
+    def rules(self) -> DynamicRules:
+        index, cluster = self.targets[0].index, self.plan.cluster
+        settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
+        return compile_rules(index.mapping, settings, cluster.engine.name, str(cluster.info["version"]["number"]))
+
     def document(self, raw: bytes) -> bytes | None:
-        document, index = physical(raw, self.targets[0], self.plan, self.routed)
-        self.wanted |= index
-        return document
+        """The document as it is stored; None when fields have to be there first. Raises Refusal for one that its index does not
+        take."""
+        target = self.targets[0]
+        if not raw.lstrip().startswith(b"{"):
+            return raw  # the node's to refuse
+        if target.naming.inferred and not _has_all(target, raw):
+            new = self._new_fields(raw)
+            if new:
+                self.wanted |= new
+                return None
+        return _stored(raw, target, self.plan, self.routed)
 
-
-def physical(raw: bytes, target: Target, plan: Plan, routed: bool) -> tuple[bytes | None, dict[str, dict[str, Any]]]:
-    """A document as it is stored; None with the fields that have to be there first. Raises Refusal for one that its index does
-    not take."""
-    if not raw.lstrip().startswith(b"{"):
-        return raw, {}  # the node's to refuse
-    index = target.index
-    if not target.naming.inferred:
-        return _stored(raw, target, plan, routed), {}
-    version = str(plan.cluster.info["version"]["number"])
-    settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
-    try:
-        wanted = new_fields(json.loads(raw), index.mapping, index.fields, plan.cluster.engine.name, version, settings)
-    except Unparsed as error:
-        raise error.at(raw) from None
-    if any(definition.get("runtime") for definition in wanted.values()):
-        raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
-    if wanted:
-        return None, wanted
-    return _stored(raw, target, plan, routed), {}
+    def _new_fields(self, raw: bytes) -> dict[str, dict[str, Any]]:
+        try:
+            new = infer(json.loads(raw), self.rules, self.targets[0].index.fields)
+        except Unparsed as error:
+            raise error.at(raw) from None
+        if any(definition.get(RUNTIME) for definition in new.values()):
+            raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
+        return new
 
 
 def _stored(raw: bytes, target: Target, plan: Plan, routed: bool) -> bytes:
@@ -73,6 +78,14 @@ def no_document(run: core.Pass, raw: bytes, plan: Plan) -> bytes | Refusal:
     if run.error.status is core.Status.EMPTY:
         return raw
     return broken_document(str(run.error), product=plan.product) if run.error.malformed else refusal(plan, run, raw)
+
+
+def _has_all(target: Target, raw: bytes) -> bool:
+    """Has the document only fields that are there?"""
+    try:
+        return target.known.has_all(orjson.loads(raw))
+    except orjson.JSONDecodeError:  # half of a character, a number that is too big
+        return False
 
 
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:

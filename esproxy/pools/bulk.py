@@ -173,8 +173,9 @@ def _rewrite_sources(request: Pooled, records: list[Record]) -> Steps[None]:
     pending = [record for record in records if record.source is not None and record.target is not None]
     for _ in range(ROUNDS):
         wanted: dict[str, dict[str, dict[str, Any]]] = {}
+        resolvers: Resolvers = {}
         for record in pending:
-            _rewrite_source(request, record, wanted)
+            _rewrite_source(request, record, wanted, resolvers)
         if not wanted:
             return
         for scope, fields in wanted.items():
@@ -201,7 +202,7 @@ def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], rec
             if record.out is not None or record.error is not None:
                 continue
             alone: dict[str, dict[str, dict[str, Any]]] = {}
-            _rewrite_source(request, record, alone)
+            _rewrite_source(request, record, alone, {})
             try:
                 if alone:
                     yield from request.add(target, alone[target.scope])
@@ -210,26 +211,29 @@ def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], rec
     yield from request.renewed(target)
 
 
-def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]]) -> None:
+Resolvers = dict[tuple[str, bool], DocumentResolver]  # one for many records: by scope, and whether a routing was given
+
+
+def _rewrite_source(
+    request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]], resolvers: Resolvers
+) -> None:
     plan, target, source = request.plan, record.target, record.source
     if record.out is not None or target is None or source is None:
         return
+    key = target.scope, record.verb == "update" or bool(record.routing)
+    resolver = resolvers.get(key)
+    if resolver is None:
+        resolver = resolvers[key] = DocumentResolver(plan, target, routed=key[1])
     roots = plan.cluster.engine.tables.roots
-    resolver = DocumentResolver(plan, target, routed=record.verb == "update" or bool(record.routing))
     state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
-    run = core.Pass(
-        plan.cluster.engine.grammar,
-        state,
-        target.written,
-        resolver,
-        max_depth=request.pools.max_depth,
-    )
+    run = core.Pass(plan.cluster.engine.grammar, state, target.written, resolver, max_depth=request.pools.max_depth)
     try:
         out = run.feed(source, True)
     except Refusal as error:
         return _refuse(request, record, error)
     if run.misses:
-        wanted.setdefault(target.scope, {}).update(resolver.wanted)
+        new, resolver.wanted = resolver.wanted, {}
+        wanted.setdefault(target.scope, {}).update(new)
     elif run.status is core.Status.OK:
         record.out = out
     elif record.verb == "update":

@@ -1,7 +1,7 @@
 """The lines of a bulk over indices in pools: read as nodes read them, and refused whole in their words.
 
 An action line is one object with one action; its members are plain values. What a line says is read from the parsed object; the
-core's pass over it is for strictness alone.
+core's pass is for strictness alone: one over the whole bulk, and where that finds something, one over each line until that is told.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 
 from esproxy import core
-from esproxy.errors import EsproxyError, Refusal
+from esproxy.bodies import bulk_splitter
+from esproxy.errors import EsproxyError, Refusal, half_a_character
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.rewrite import PoolResolver
@@ -41,7 +42,9 @@ def read_lines(request: Pooled) -> list[Record]:
     body = request.body
     if not body.endswith(b"\n"):
         raise Refusal("The bulk request must be terminated by a newline [\\n]")
-    state = request.plan.cluster.engine.tables.roots["bulk.action"]
+    check = bulk_splitter(request.plan, request.pools.max_depth)
+    check.feed(body, True)
+    strict = check.status is core.Status.OK
     lines = body[:-1].split(b"\n")
     records: list[Record] = []
     at = 0
@@ -50,7 +53,7 @@ def read_lines(request: Pooled) -> list[Record]:
         at += 1
         if not line.strip():
             continue
-        verb, meta = _action(request, state, line, at)
+        verb, meta = _action(request, line, at, strict)
         source = None
         if verb != "delete":
             if at == len(lines):
@@ -65,22 +68,30 @@ def read_lines(request: Pooled) -> list[Record]:
     return records
 
 
-def _action(request: Pooled, state: int, line: bytes, number: int) -> tuple[str, dict[str, Any]]:
+def _action(request: Pooled, line: bytes, number: int, strict: bool) -> tuple[str, dict[str, Any]]:
     try:
         action = orjson.loads(line)
     except orjson.JSONDecodeError:
         action = None
     else:
         _known(action, number, request.product)
+    if not strict:
+        _check(request, line, number)
+    if action is None:
+        raise half_a_character()
+    if len(action) != 1:
+        raise Refusal(f"Malformed action/metadata line [{number}], found more than one action")
+    ((verb, meta),) = action.items()
+    return verb, meta
+
+
+def _check(request: Pooled, line: bytes, number: int) -> None:
+    state = request.plan.cluster.engine.tables.roots["bulk.action"]
     resolver = PoolResolver(request.plan, [])
     run = core.Pass(request.plan.cluster.engine.grammar, state, UNFILTERED, resolver, max_depth=request.pools.max_depth)
     run.feed(line, True)
     if run.status is not core.Status.OK:
         raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
-    if len(action) != 1:
-        raise Refusal(f"Malformed action/metadata line [{number}], found more than one action")
-    ((verb, meta),) = action.items()
-    return verb, meta
 
 
 def _known(action: Any, number: int, product: bool) -> None:

@@ -52,6 +52,8 @@ class PoolAnswer:
             self.indices.setdefault(target.physical, []).append(target)
         self.here: list[Target] = []  # those of the index that was named last
         self.last: Target | None = None  # whose id was seen since, or the only one of that index
+        self.front = b""  # of the token of an id, if that is the only one of its index
+        self.seen: dict[bytes, tuple[bytes, list[Target], bytes]] = {}  # token of such an index → what it becomes, and its state
         self.verified = False  # an id has been checked since
         self.before: Target | None = None  # the last one until a name came
         self.unnamed: list[Target | None] = []  # whose name goes to each mark: an id's that follows, else that of the one before
@@ -61,6 +63,14 @@ class PoolAnswer:
         self.kept = b""  # of the answer, from the mark that waits
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
+        if kind is Kind.ID and self.front and raw.startswith(self.front) and b"\\" not in raw:
+            self.last, self.verified = self.here[0], True
+            return b'"' + raw[len(self.front) :]
+        if kind in NAMES and raw in self.seen:
+            out, self.here, self.front = self.seen[raw]
+            self.before, self.last = self.last, self.here[0]
+            self.verified = self.waiting = False
+            return out
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
@@ -75,7 +85,12 @@ class PoolAnswer:
         if kind in NAMES:
             self.waiting = False
             name = self.name(value)
-            return orjson.dumps(name) if len(self.here) < 2 else self._mark()
+            if len(self.here) > 1:
+                return self._mark()
+            out = orjson.dumps(name)
+            if self.front and value == self.here[0].physical:
+                self.seen[raw] = out, self.here, self.front
+            return out
         if kind is Kind.ID:
             return orjson.dumps(self.id(value))
         if kind is Kind.ROUTING:
@@ -99,6 +114,7 @@ class PoolAnswer:
         if not self.here and self.mixture:
             self.here = self._own(physical)
         self.last = self.here[0] if len(self.here) == 1 else None
+        self.front = b"" if self.last is None or self.last.dedicated else b'"' + self.last.id_front.encode()
         if self.here:
             return self.here[0].name
         sent = self.sent_as.get(physical)
@@ -144,7 +160,7 @@ class PoolAnswer:
 
     def found(self, target: Target) -> None:
         """The answer is a document of this target, found by its scoped id."""
-        self.last, self.here, self.verified = target, [target], True
+        self.last, self.here, self.verified, self.front = target, [target], True, b""
 
     def field(self, physical: str) -> str:
         """The path that a client knows, of the document that was last seen or, beside none, of any target."""

@@ -21,6 +21,7 @@ from esproxy import core
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names, scopes
 from esproxy.catalogue.documents import Entry, Index
+from esproxy.catalogue.known import Known
 from esproxy.core import Action
 from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.joins import join_paths, scoped, unscoped
@@ -99,6 +100,11 @@ class Target:
             return scopes.given(stored, self.scope, self.shards)
         except ValueError:
             raise Violation("a routing") from None
+
+    @cached_property
+    def known(self) -> Known:
+        """Which documents bring no field."""
+        return Known(self.index.mapping, self.index.settings, self.index.fields)
 
     @cached_property
     def joins(self) -> list[str]:
