@@ -1,7 +1,7 @@
 """The lines of a bulk over indices in pools: read as nodes read them, and refused whole in their words.
 
 An action line is one object with one action; its members are plain values. What a line says is read from the parsed object; the
-core's pass is for strictness alone: one over the whole bulk, and where that finds something, one over each line until that is told.
+core's pass is for strictness alone: one over the whole bulk, and where that finds something, one over each line until it is told.
 """
 
 from __future__ import annotations
