@@ -8,8 +8,8 @@ Its first line on standard output is its URL. Then it obeys lines on standard in
     replay    → the calls kept since "record"; from now on they are answered from memory
 
 Recorded calls are the proxy's own: whatever it made of a client's request is the key (method, target, body), so names, filters
-and ids are right in every layout, and all other calls go on to the node. Paths whose first segment begins with a dot (hidden
-indices, in which a proxy keeps its catalogue) or that have none are never kept.
+and ids are right in every layout, and all other calls go on to the node. Paths of the indices in which a proxy keeps its
+catalogue, and those that have no segment, are never kept.
 
 Replaying has to cost little, because the machine's cores are shared with what is measured: a read that held exactly one request
 is itself a key (``known``), so a request that comes again byte for byte is a dict lookup and a write, without parsing. Requests
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
 
 def is_ours(target: bytes) -> bool:
     first = target[1:].partition(b"?")[0].partition(b"/")[0]
-    return first != b"" and not first.startswith(b".")
+    return first != b"" and not first.startswith((b".", b"esproxy~"))
 
 
 def as_bytes(method: bytes, answer: httpx.Response) -> bytes:
