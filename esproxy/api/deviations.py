@@ -57,9 +57,9 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=EVERY,
         name="error-position",
-        construct="errors about a body that names an index",
+        construct="errors about a body that names an index, or about a document in an object of `per-tenant`",
         differs="line and column stand where the fault is in the body that the cluster got",
-        reason="a body whose names were rewritten is longer than the client's",
+        reason="a body whose names were rewritten, or that has an object around it, is longer than the client's",
         way_out="none needed: the text beside the position says what is wrong",
         still="everything but the two numbers",
         masks=(

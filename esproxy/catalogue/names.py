@@ -70,8 +70,8 @@ def family_shared(logical: str, mapping: Any, settings: Any) -> str:
     return f"pool~{_clip(logical)}-{digest(logical, mapping, settings)}"
 
 
-def family_per_tenant(tenant: str, settings: Any) -> str:
-    return f"own~{tenant}-{digest(tenant, settings)}"
+def family_per_tenant(tenant: str, settings: Any, traits: list[str]) -> str:
+    return f"own~{tenant}-{digest(tenant, settings, *traits)}"
 
 
 def family_of_one(tenant: str, number: int) -> str:

@@ -7,6 +7,7 @@ Other root parameters are those of the whole physical index, which is a pool of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,8 @@ def logical_definition(definition: dict[str, Any], number: int) -> dict[str, Any
 def logical_text(text: str, number: int) -> str:
     """A node's words about the object, without it."""
     name = names.object_name(number)
+    if f'"{{"{name}":' in text:  # a document is quoted, as far as a node quotes it
+        text = re.sub(rf'"\{{"{name}":(.*?)\}}"(?=; line: )', r'"\1"', text, flags=re.DOTALL).replace(f'"{{"{name}":', '"')
     return text.replace(name + ".", "").replace(f"['{name}']", "").replace(f"[{name}]", "[_doc]")
 
 

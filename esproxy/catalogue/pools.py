@@ -1,8 +1,9 @@
 """Where a new logical index goes: its family, and whether it must have a pool of one.
 
 A family is what may share one physical index: in ``shared`` the logical name with the hash of the explicit mapping and settings,
-in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once. A family's generations are
-its physical indices; new entries go to the newest open one.
+in ``per-tenant`` the tenant with the hash of those settings that a physical index has only once, and with the types of fields
+that change how a node reads all documents of a physical index (``TRAITS``). A family's generations are its physical indices; new
+entries go to the newest open one.
 
 A pool of one has the same bindings and ids, and nobody else inside. The reasons are a closed list, ``REASONS``.
 """
@@ -27,6 +28,12 @@ REASONS = {
     "mode": "an index mode other than standard",
     "field limit": "in ``per-tenant``, a limit of fields of its own: the node counts those of the whole physical index",
     "root parameters": "mapping parameters that apply to the whole physical index",
+}
+# Where a physical index has a field of such a type, every search in it is for documents that are not within others, or every
+# document is read and written anew without its vectors.
+TRAITS = {
+    "nested": "nested",
+    **dict.fromkeys(("dense_vector", "sparse_vector", "rank_vectors", "semantic_text"), "vectors"),
 }
 # Root parameters that belong to each logical index: the proxy applies them in ``shared``, an object has them in ``per-tenant``.
 # Any other is a parameter of the whole physical index.
@@ -76,7 +83,7 @@ def reason_for_one(plan: Plan) -> str | None:
     """Why this index cannot share, or None."""
     if plan.occasion is not None:
         return plan.occasion
-    types = {definition.get("type") for definition in flatten(plan.mapping.get("properties", {})).values()}
+    types = _types(plan.mapping)
     if "join" in types:
         return "join"
     if "percolator" in types:
@@ -101,7 +108,15 @@ def family(plan: Plan, tenant: str, name: str, number: int) -> str:
         return names.family_of_one(tenant, number)
     if plan.layout == "shared":
         return names.family_shared(name, plan.mapping, plan.physical_settings)
-    return names.family_per_tenant(tenant, plan.physical_settings)
+    return names.family_per_tenant(tenant, plan.physical_settings, traits(plan.mapping))
+
+
+def traits(mapping: dict[str, Any]) -> list[str]:
+    return sorted({TRAITS[kind] for kind in _types(mapping) if kind in TRAITS})
+
+
+def _types(mapping: dict[str, Any]) -> set[Any]:
+    return {definition.get("type") for definition in flatten(mapping.get("properties", {})).values()}
 
 
 def new_pool(plan: Plan, of: str, first: int) -> Pool:

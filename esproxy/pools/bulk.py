@@ -118,8 +118,8 @@ def _address(request: Pooled, record: Record) -> None:
         id = new_id() if given is None else text_of(given)
         if not id:
             raise Refusal("if _id is specified it must not be empty")
-        if record.meta.get("dynamic_templates"):
-            raise Refusal("[dynamic_templates] of a record are not available yet for an index in a pool")
+        if isinstance(record.meta.get("dynamic_templates"), dict):
+            record.meta["dynamic_templates"] = _templates(record.target, record.meta["dynamic_templates"])
         sent = physical_id(record.target, id)
         returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
@@ -130,6 +130,13 @@ def _address(request: Pooled, record: Record) -> None:
         record.meta |= {} if pipeline is None else {"pipeline": pipeline}
     routing = record.target.routing(id, record.routing)
     record.action = {record.verb: {**record.meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
+
+
+def _templates(target: Target, given: dict[str, Any]) -> dict[str, Any]:
+    """Which dynamic template makes which field. Raises Refusal."""
+    if target.naming.inferred and given:
+        raise Refusal("[dynamic_templates] of a record are not available yet for an index in a pool")
+    return {target.naming.field(path): name for path, name in given.items()}
 
 
 def _returned(request: Pooled, record: Record) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def merge_searches(restored: list[Restored], page: Page) -> Restored:
             shards[key] += len(failures)
     hits = [hit for tree in found for hit in tree["hits"]["hits"]]
     hits.sort(key=cmp_to_key(page.compare))
-    scores = [tree["hits"]["max_score"] for tree in found if tree["hits"].get("max_score") is not None]
+    scored = [tree for tree in found if tree["hits"]["hits"]] or found  # one where nothing can be found has a score of nothing
+    scores = [tree["hits"]["max_score"] for tree in scored if tree["hits"].get("max_score") is not None]
     merged = {"hits": hits[page.first : page.first + page.size], "max_score": max(scores, key=exact.number, default=None)}
     totals = [tree["hits"]["total"] for tree in found if "total" in tree["hits"]]
     if totals:

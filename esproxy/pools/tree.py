@@ -88,6 +88,7 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
     undo.unscored = unscored(tree, no_query(targets))
     if resolver.fields.none:
         ask_for_metadata(tree, undo)
+        undo.below = {targets[0].naming.logical(name) for name in undo.below}
     return exact.dumps(tree)
 
 

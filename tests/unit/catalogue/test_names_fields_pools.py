@@ -112,6 +112,14 @@ def test_family_per_tenant_is_one_for_all_mappings():
     assert len(families) == 1 and pools.family(plans[0], "zenith", "logs", 1) not in families
 
 
+def test_family_per_tenant_differs_where_fields_change_how_all_documents_are_read():
+    types = ["long", "nested", "dense_vector", "sparse_vector"]
+    plans = [Plan("per-tenant", {"properties": {"o": {"properties": {"a": {"type": kind}}}}}) for kind in types]
+    plain, nested, dense, sparse = (pools.family(plan, "acme", "logs", 1) for plan in plans)
+    assert len({plain, nested, dense}) == 3 and dense == sparse
+    assert plain == pools.family(Plan("per-tenant"), "acme", "logs", 1)
+
+
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
