@@ -314,7 +314,7 @@ BY_FIELD: list[Row] = [
         other=Dict(FIELD, ANY),
     ),
     Is(SEARCH + "Hit", "fields", Ref("esproxy:HitFields"), "keys are fields"),
-    Is(SEARCH + "Hit", "inner_hits", Dict(FIELD, Ref(SEARCH + "InnerHitsResult")), "called by their path where they have no name"),
+    Is(SEARCH + "Hit", "inner_hits", Dict(FIELD, Ref(SEARCH + "InnerHitsResult")), "by their path if they have no name"),
     Is(SEARCH + "CompletionSuggestOption", "fields", Ref("esproxy:HitFields"), "keys are fields"),
     Is("_global.get:GetResult", "fields", Ref("esproxy:HitFields"), "keys are fields"),
     Is("_types:InlineGet", "fields", Ref("esproxy:HitFields"), "keys are fields"),

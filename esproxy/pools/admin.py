@@ -26,8 +26,8 @@ from esproxy.pools.declared import (
 )
 from esproxy.pools.mappings import check_new_mapping
 from esproxy.pools.pooled import Apart, Pooled
-from esproxy.pools.search import nothing
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import nothing
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
 from esproxy.pools.targets import some
 from esproxy.procedures.alias import change_aliases

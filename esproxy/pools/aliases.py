@@ -20,7 +20,7 @@ from esproxy.exchange import Reply
 from esproxy.pools.bodies import filter_body
 from esproxy.pools.declared import acknowledged, answer, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.procedures.alias import change_aliases
 from esproxy.replies import json_headers

@@ -22,10 +22,11 @@ from esproxy.errors import Failed
 from esproxy.exchange import Answer, Reply
 from esproxy.heads import Headers
 from esproxy.metadata import cat, cluster
+from esproxy.pools.bodies import search_body
 from esproxy.pools.health import tenant_health
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.search import nothing, search_body
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import nothing
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.settings import uuid_of
 from esproxy.pools.targets import some
 from esproxy.procedures.cat import columns_of, table_headers, wants_json

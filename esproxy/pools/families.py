@@ -12,6 +12,7 @@ from esproxy.pools.field_caps import field_caps
 from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
+from esproxy.pools.msearch import msearch
 
 
 class Served(NamedTuple):
@@ -35,7 +36,7 @@ FAMILIES: dict[str, Served] = {
     "mget": Served(mget),
     "search": Served(searches.search),
     "count": Served(searches.search),
-    "msearch": Served(searches.msearch),
+    "msearch": Served(msearch),
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),

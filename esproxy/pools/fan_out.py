@@ -5,15 +5,13 @@ id for other ids. Searches, counts and validations go out at once; calls by quer
 the next one finds, and the first that does not end well ends all. Every answer is restored and verified by itself, as that of its
 one index; what is merged is the client's own already.
 
-Hits come in the order of the request's sort, of scores without one; equal ones in the order of their indices' names, as on a
-node whose indices have one shard each. What is computed over hits (aggregations, suggestions, collapsed groups) cannot be
-merged, nor can what goes on from one request to the next, and is refused.
+How answers become one, and what cannot be merged and is refused: ``pools.merge``.
 """
 
 from __future__ import annotations
 
 from functools import cmp_to_key
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -23,6 +21,7 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Call, Calls, Reply
 from esproxy.pools.bodies import search_body
+from esproxy.pools.merge import Page, merge, merge_searches, whole
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, restore, unwrapped
@@ -32,9 +31,7 @@ from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
 
 JSON = b"application/json"
-WHOLE = ("aggs", "aggregations", "collapse", "suggest", "profile", "slice", "knn", "retriever", "rank")
-SUMS = ("total", "updated", "created", "deleted", "batches", "version_conflicts", "noops", "throttled_millis", "count")
-WINDOW = 10_000  # hits that a node counts unless it is told otherwise
+BATCH = 1_000  # documents that a call by query takes at once unless it is told otherwise
 
 
 def fan_out(
@@ -60,11 +57,18 @@ def fan_out(
             calls.append((yield from _call(request, target, given, filtered)))
         answers = yield Calls(calls)
     elif name in ("delete_by_query", "update_by_query"):
-        answers = yield from _one_by_one(request, targets, tree, filtered)
+        answers = yield from _one_by_one(request, targets, tree, why)
     else:
         raise why
     restored = [_restored(request, *one) for one in zip(targets, answers, request.undo, strict=False)]
-    status, merged = merge_searches(restored, page) if name == "search" else merge(restored)
+    if name == "search":
+        status, merged = merge_searches(restored, page)
+    else:
+        status, merged = merge(restored)
+        if "batches" in merged:  # of one search over all
+            merged["batches"] = -(-merged["total"] // int(plan.query.get("scroll_size", BATCH)))
+            if isinstance(tree.get("slice"), dict):
+                merged.setdefault("slice_id", tree["slice"].get("id"))
     reader = PoolAnswer(plan, targets, {})
     return finish(plan, status, client_headers(plan, answers[0], reader), encode(plan, merged))
 
@@ -74,17 +78,18 @@ def can_merge(request: Pooled, given: bytes) -> bool:
     plan = request.plan
     name = plan.route.row.name
     if name == "search":
-        return not _whole(plan.query, orjson.loads(given) if given else {})
+        return not whole(plan.query, orjson.loads(given) if given else {})
     return name in ("count", "indices.validate_query")
 
 
-def _whole(query: dict[str, str], body: dict[str, Any]) -> list[str]:
-    """What of a search cannot be merged."""
-    return [key for key in WHOLE if body.get(key)] + (["scroll"] if "scroll" in query else [])
-
-
 def _call(
-    request: Pooled, target: Target, body: bytes, filtered: bool, drop: tuple[str, ...] = (), pit: bool = False
+    request: Pooled,
+    target: Target,
+    body: bytes,
+    filtered: bool,
+    drop: tuple[str, ...] = (),
+    pit: bool = False,
+    more: dict[str, str] | None = None,
 ) -> Steps[Call]:
     plan = request.plan
     assert plan.endpoint.request is not None
@@ -94,26 +99,91 @@ def _call(
         query.pop(key, None)
     template = plan.route.template if pit else plan.route.with_index or plan.route.template
     path = [target.physical if part == "{index}" else part for part in template]
-    call = request.send("POST", path, query, sent, request.media or JSON)
+    call = request.send("POST", path, query | (more or {}), sent, request.media or JSON)
     call.tree = plan.route.row.name == "search"
     return call
 
 
-def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], filtered: bool) -> Steps[list[Answer]]:
+class Part(NamedTuple):
+    """What of a call by query one index gets. ``shards``: of the index, where not all."""
+
+    body: dict[str, Any]
+    shards: str | None = None
+
+    def preference(self) -> dict[str, str]:
+        return {} if self.shards is None else {"preference": f"_shards:{self.shards}"}
+
+
+def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], why: Divided) -> Steps[list[Answer]]:
+    """Calls by query: of which the first that does not end well ends all. ``targets`` loses those that are not called."""
     asked = request.plan.query.get("max_docs", tree.get("max_docs"))
     left = None if asked is None else int(asked)
+    parts = _sliced(request, targets, tree)
+    targets[:] = [target for target in targets if target.name in parts]
+    if left is not None and "sort" in tree:
+        parts = yield from _first(request, targets, parts, left, why)
     answers: list[Answer] = []
     for target in targets:
         if left == 0:
             break
-        body = orjson.dumps(tree if left is None else {**tree, "max_docs": left})
-        answer = yield (yield from _call(request, target, body, filtered, drop=("max_docs",)))
+        part = parts[target.name]
+        body = part.body if left is None else {**part.body, "max_docs": left}
+        call = yield from _call(request, target, orjson.dumps(body), True, drop=("max_docs",), more=part.preference())
+        answer = yield call
         answers.append(answer)
         if answer.status != 200:
             break
         if left is not None:
             left -= orjson.loads(answer.body).get("total", 0)
     return answers
+
+
+def _sliced(request: Pooled, targets: list[Target], tree: dict[str, Any]) -> dict[str, Part]:
+    """What each index gets of which there is something in the slice. Elasticsearch deals the shards of all out to the slices, and
+    cuts one in as many as are left for it; OpenSearch cuts each index by itself."""
+    given = tree.get("slice")
+    id, most = (given.get("id"), given.get("max")) if isinstance(given, dict) else (None, None)
+    cut = isinstance(id, int) and isinstance(most, int) and 0 <= id < most and most > 1  # else the node says what is wrong
+    if not cut or not request.product or "preference" in request.plan.query:
+        return {target.name: Part(tree) for target in targets}
+    assert isinstance(id, int) and isinstance(most, int) and isinstance(given, dict)
+    shards = sorted((shard, target.name) for target in targets for shard in range(target.shards.count))
+    whole_shards = {key: value for key, value in tree.items() if key != "slice"}
+    if most < len(shards):
+        mine = shards[id::most]
+        found = {name: ",".join(str(shard) for shard, of in mine if of == name) for _, name in mine}
+        return {name: Part(whole_shards, numbers) for name, numbers in found.items()}
+    place = id % len(shards)
+    within = most // len(shards) + (most % len(shards) > place)
+    shard, name = shards[place]
+    body = {**whole_shards, "slice": {**given, "id": id // len(shards), "max": within}} if within > 1 else whole_shards
+    return {name: Part(body, str(shard))}
+
+
+def _first(request: Pooled, targets: list[Target], parts: dict[str, Part], most: int, why: Divided) -> Steps[dict[str, Part]]:
+    """The parts limited to the documents that come first in the order of all: a search says which."""
+    root = request.plan.cluster.engine.tables.roots["msearch.body"]
+    calls = []
+    for target in targets:
+        part = parts[target.name]
+        asked = {key: part.body[key] for key in ("query", "sort", "slice") if key in part.body}
+        sent = yield from search_body(request, [target], root, orjson.dumps({**asked, "size": most, "_source": False}))
+        calls.append(request.send("POST", [target.physical, "_search"], part.preference(), sent, JSON))
+    answers: list[Answer] = yield Calls(calls)
+    request.undo.clear()
+    hits = []
+    for target, answer in zip(targets, answers, strict=True):
+        if answer.status != 200:
+            raise Refusal("which documents come first cannot be told: leave [sort] or [max_docs] out")
+        hits += [{**hit, "target": target} for hit in orjson.loads(answer.body)["hits"]["hits"]]
+    hits.sort(key=cmp_to_key(Page.of({}, {"sort": asked["sort"], "size": most}, why).compare))
+    limited = {}
+    for target in targets:
+        body, shards = parts[target.name]
+        first = [hit["_id"].removeprefix(target.id_front) for hit in hits[:most] if hit["target"] is target]
+        only = {"must": [body.get("query", {"match_all": {}})], "filter": [{"ids": {"values": first}}]}
+        limited[target.name] = Part({**body, "query": {"bool": only}}, shards)
+    return limited
 
 
 def _restored(request: Pooled, target: Target, answer: Answer, undo: Undo) -> tuple[int, dict[str, Any]]:
@@ -124,147 +194,3 @@ def _restored(request: Pooled, target: Target, answer: Answer, undo: Undo) -> tu
     if undo and not is_error(answer.status, answer.body):
         tree = undo.restore(tree, reader.name)
     return answer.status, tree
-
-
-# --- merging -------------------------------------------------------------------------------------------
-
-Restored = tuple[int, dict[str, Any]]
-
-
-def merge(restored: list[Restored]) -> Restored:
-    """Counts, validations and calls by query."""
-    failed = [one for one in restored if "error" in one[1] and "valid" not in one[1]]
-    if failed:
-        return _all_failed(failed)
-    trees = [tree for _, tree in restored]
-    out = dict(trees[0])
-    for key in SUMS:
-        if key in out:
-            out[key] = sum(tree[key] for tree in trees)
-    for key in ("failures", "explanations"):
-        if any(key in tree for tree in trees):
-            out[key] = [item for tree in trees for item in tree.get(key, [])]
-    if "took" in out:
-        out["took"] = sum(tree["took"] for tree in trees)
-    if "retries" in out:
-        out["retries"] = {key: sum(tree["retries"][key] for tree in trees) for key in out["retries"]}
-    if "timed_out" in out:
-        out["timed_out"] = any(tree["timed_out"] for tree in trees)
-    if "valid" in out:
-        out["valid"] = all(tree["valid"] for tree in trees)
-    if "_shards" in out:
-        out["_shards"] = _shards([tree["_shards"] for tree in trees])
-    return max(status for status, _ in restored), out
-
-
-def merge_searches(restored: list[Restored], page: Page) -> Restored:
-    """A failure of all shards of one index is one of some shards of all, unless all indices have failed."""
-    found = [tree for _, tree in restored if "error" not in tree]
-    broken = [one for one in restored if "error" in one[1]]
-    if broken and (not found or any("failed_shards" not in tree["error"] for _, tree in broken)):
-        return _all_failed(broken)
-    shards = _shards([tree["_shards"] for tree in found])
-    for _, tree in broken:
-        failures = tree["error"]["failed_shards"]
-        shards["failures"] = [*shards.get("failures", []), *failures]
-        for key in ("total", "failed"):
-            shards[key] += len(failures)
-    hits = [hit for tree in found for hit in tree["hits"]["hits"]]
-    hits.sort(key=cmp_to_key(page.compare))
-    scored = [tree for tree in found if tree["hits"]["hits"]] or found  # one where nothing can be found has a score of nothing
-    scores = [tree["hits"]["max_score"] for tree in scored if tree["hits"].get("max_score") is not None]
-    merged = {"hits": hits[page.first : page.first + page.size], "max_score": max(scores, key=exact.number, default=None)}
-    totals = [tree["hits"]["total"] for tree in found if "total" in tree["hits"]]
-    if totals:
-        merged = {"total": page.total(totals), **merged}
-    out = {**found[0], "took": max(tree["took"] for tree in found), "timed_out": any(tree["timed_out"] for tree in found)}
-    if any("terminated_early" in tree for tree in found):
-        out["terminated_early"] = any(tree.get("terminated_early") for tree in found)
-    return 200, {**out, "_shards": shards, "hits": {key: merged[key] for key in found[0]["hits"] if key in merged}}
-
-
-def _all_failed(broken: list[Restored]) -> Restored:
-    """The errors of shards of several indices as one; else the first error."""
-    status, first = broken[0]
-    if not all("failed_shards" in tree["error"] for _, tree in broken):
-        return next(one for one in broken if "failed_shards" not in one[1]["error"])
-    lists = {key: [item for _, tree in broken for item in tree["error"][key]] for key in ("root_cause", "failed_shards")}
-    return status, {**first, "error": {**first["error"], **lists}}
-
-
-def _shards(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    out: dict[str, Any] = {key: sum(part[key] for part in parts) for key in parts[0] if key != "failures"}
-    failures = [failure for part in parts for failure in part.get("failures", [])]
-    return {**out, "failures": failures} if failures else out
-
-
-class Page:
-    """Which hits are wanted, in which order. ``orders``: of each sort value, whether it descends and whether what lacks it comes
-    first; none: by score."""
-
-    def __init__(self, first: int, size: int, orders: list[tuple[bool, bool]], limit: int | None) -> None:
-        self.first, self.size, self.orders, self.limit = first, size, orders, limit
-
-    @classmethod
-    def of(cls, query: dict[str, str], body: dict[str, Any], why: Divided) -> Page:
-        """Raises Refusal for a search that cannot be merged."""
-        whole = _whole(query, body)
-        if whole:
-            raise Refusal(f"[{whole[0]}] is not available for several indices at once here: {why.reason}")
-        first, size = (int(query.get(key, body.get(key) or default)) for key, default in (("from", 0), ("size", 10)))
-        if "size" not in query and body.get("size") == 0:
-            size = 0
-        counted = query.get("track_total_hits", body.get("track_total_hits", WINDOW))
-        exact = counted is True or str(counted).lower() == "true"
-        limit = None if exact or str(counted).lower() in ("false", "-1") else int(counted)
-        sort: Any = query["sort"].split(",") if "sort" in query else body.get("sort")
-        entries = sort if isinstance(sort, list) else [] if sort is None else [sort]
-        orders = [_order(entry) for entry in entries]
-        return cls(first, size, [] if entries in (["_score"], [{"_score": {}}]) else orders, limit)
-
-    def body(self, tree: dict[str, Any]) -> bytes:
-        """The body for one index: whatever of it may be on this page."""
-        if self.first < 0 or self.size < 0:
-            return orjson.dumps({**tree, "from": self.first, "size": self.size})  # the node's to refuse
-        return orjson.dumps({**tree, "from": 0, "size": self.first + self.size})
-
-    def compare(self, a: dict[str, Any], b: dict[str, Any]) -> int:
-        if not self.orders:
-            return _compare(a.get("_score"), b.get("_score"), True, False)
-        for (descends, nulls_first), x, y in zip(self.orders, a["sort"], b["sort"], strict=False):
-            if found := _compare(x, y, descends, nulls_first):
-                return found
-        more = slice(len(self.orders), None)  # what nodes add, of a point in time: the place of a document
-        rest = zip(a["sort"][more], b["sort"][more], strict=False)
-        return next((found for x, y in rest if (found := _compare(x, y, False, False))), 0)
-
-    def total(self, totals: list[Any]) -> Any:
-        if isinstance(totals[0], int):
-            return sum(totals)
-        value, counted = sum(one["value"] for one in totals), all(one["relation"] == "eq" for one in totals)
-        if self.limit is not None and value > self.limit:
-            value, counted = self.limit, False
-        return {"value": value, "relation": "eq" if counted else "gte"}
-
-
-def _order(entry: Any) -> tuple[bool, bool]:
-    if isinstance(entry, str):
-        name, _, order = entry.partition(":")
-        return (order or ("desc" if name == "_score" else "asc")) == "desc", False
-    name, options = next(iter(entry.items())) if isinstance(entry, dict) and entry else ("", {})
-    if isinstance(options, str):
-        return options.lower() == "desc", False
-    options = options if isinstance(options, dict) else {}
-    order = str(options.get("order", "desc" if name == "_score" else "asc")).lower()
-    return order == "desc", options.get("missing") == "_first"
-
-
-def _compare(x: Any, y: Any, descends: bool, nulls_first: bool) -> int:
-    x, y = exact.number(x), exact.number(y)
-    if x is None or y is None:
-        return 0 if x is y else (-1 if (x is None) == nulls_first else 1)
-    if isinstance(x, str) != isinstance(y, str):
-        raise Refusal("the field to sort by has types in these indices that cannot be compared")
-    if x == y:
-        return 0
-    return -1 if (x < y) != descends else 1

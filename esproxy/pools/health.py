@@ -15,8 +15,8 @@ from esproxy.catalogue.store import Steps, parsed
 from esproxy.exchange import Large, Reply
 from esproxy.metadata import cluster
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.search import nothing
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import nothing
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query

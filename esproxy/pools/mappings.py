@@ -24,8 +24,8 @@ from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.pools.declared import acknowledged, declaration, known_parameters, node_answer
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.search import nothing
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import nothing
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import refuse_lookup

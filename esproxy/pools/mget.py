@@ -17,7 +17,7 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
 from esproxy.pools.documents import physical_id
 from esproxy.pools.pooled import Apart, Pooled
-from esproxy.pools.search import reply
+from esproxy.pools.reply import reply
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, walk

@@ -29,7 +29,7 @@ from esproxy.metadata.nodes import masked_node
 from esproxy.metadata.settings import restore_settings
 from esproxy.pools.declared import acknowledged, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.search import reply as node_reply
+from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
@@ -162,7 +162,7 @@ def put_settings(request: Pooled) -> Steps[Reply]:
     for target in targets:
         _check(target, wanted)
     for target in targets:
-        own = {name: value for name, value in wanted.items() if not (keep and name in target.index.settings)}
+        own = {name: value for name, value in wanted.items() if not keep or target.index.settings.get(name) is None}
         told = {name: value for name, value in own.items() if name not in APPLIED or _nodes(name, target)}
         if target.index.reason is not None and told:
             query = {"preserve_existing": "true"} if keep else {}

@@ -164,9 +164,8 @@ class PoolAnswer:
 
     def field(self, physical: str) -> str:
         """The path that a client knows, of the document that was last seen or, beside none, of any target."""
-        if self.last is not None:
-            return self.last.naming.logical(physical)
-        return next((name for t in self.targets if (name := t.naming.logical(physical)) != physical), physical)
+        near = self.targets if self.last is None else [self.last, *self.targets]
+        return next((name for t in near if (name := t.naming.logical(physical)) != physical), physical)
 
     def _mark(self) -> bytes:
         self.waiting = True
