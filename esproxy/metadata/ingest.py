@@ -1,2 +1,3 @@
 """Ingest processors that a tenant may have."""
+
 PROCESSORS = frozenset()

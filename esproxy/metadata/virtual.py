@@ -297,4 +297,3 @@ def _types(properties: Tree) -> Iterable[str]:
         yield definition.get("type", "object")
         yield from _types(definition.get("properties", {}))
         yield from _types(definition.get("fields", {}))
-

@@ -28,7 +28,7 @@ from esproxy.pools.mappings import check_new_mapping
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
-from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings, uuid_of
+from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings
 from esproxy.pools.targets import some
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
@@ -89,7 +89,7 @@ def _check_free(request: Pooled, name: str) -> Steps[None]:
 
 def _exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
     try:
-        uuid = uuid_of((yield from request.one(name)))
+        uuid = (yield from request.one(name)).uuid
     except Refusal:
         return error  # deleted since; a creation is never told that there is no such index
     return Refusal(f"index [{name}/{uuid}] already exists", type="resource_already_exists_exception", index_uuid=uuid, index=name)
@@ -147,7 +147,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
 
 
 def shards(request: Pooled) -> Steps[Reply]:
-    """``refresh`` and ``flush``: of the whole pool."""
+    """``refresh``, ``flush``, ``forcemerge`` and ``clear_cache``: of the whole pool."""
     plan = request.plan
     targets = yield from some(request, request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)

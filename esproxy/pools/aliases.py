@@ -53,7 +53,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     for target in targets:
         own = aliases_of(directory, target.name)
         if patterns:
-            own = {name: own[name] for name in own if name in _chosen(patterns, list(own))}
+            own = {name: own[name] for name in own if name in chosen(patterns, list(own))}
         seen |= own.keys()
         if own or named is None:
             out[target.name] = {"aliases": own}
@@ -65,7 +65,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
     return answer(request, out)
 
 
-def _chosen(patterns: list[str], names: list[str]) -> set[str]:
+def chosen(patterns: list[str], names: list[str]) -> set[str]:
     """The names that patterns and exclusions come to, in order."""
     chosen: set[str] = set()
     for pattern in patterns:

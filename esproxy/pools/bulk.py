@@ -221,9 +221,7 @@ def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], rec
 Resolvers = dict[tuple[str, bool], DocumentResolver]  # one for many records: by scope, and whether a routing was given
 
 
-def _rewrite_source(
-    request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]], resolvers: Resolvers
-) -> None:
+def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]], resolvers: Resolvers) -> None:
     plan, target, source = request.plan, record.target, record.source
     if record.out is not None or target is None or source is None:
         return

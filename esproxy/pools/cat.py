@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from esproxy.answer import encode, is_error
+from esproxy.catalogue.documents import CLOSED
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Failed
 from esproxy.exchange import Answer, Reply
@@ -27,7 +28,6 @@ from esproxy.pools.health import tenant_health
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
-from esproxy.pools.settings import uuid_of
 from esproxy.pools.targets import some
 from esproxy.procedures.cat import columns_of, table_headers, wants_json
 from esproxy.rewriting.query import body_with_query, physical_query
@@ -59,7 +59,7 @@ def indices(request: Pooled) -> Steps[Reply]:
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
     if query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "indices"], {"help": "true"})
-        return Reply(told.status, _headers(request, told), told.body)
+        return Reply(told.status, table_headers_of(request, told), told.body)
     targets = yield from some(request, request.parts.get("index", "_all"), request.options())
     header = query.pop("v", "false") != "false"
     unit = query.pop("bytes", None)
@@ -83,26 +83,27 @@ def indices(request: Pooled) -> Steps[Reply]:
     for row in table:
         for target in _targets_of(row, targets):
             rows.append(_own(dict(row), target) if target.dedicated else _restored(dict(row), target, counts[target.scope]))
-    _sort(rows, sort or [_name_column(rows)])
+    sort_rows(rows, sort or [_name_column(rows)])
     for row in rows:
         _write(row, unit, "time" in query, units)
     shortened = [{column: row[column] for column in columns if column in row} for row in rows]
     if header and not rows and not wants_json(plan):
         drawing = {**query, "v": "true"} | ({"h": ",".join(asked)} if asked else {})
         empty = yield request.send("GET", ["_cat", "indices", nothing(request)], drawing)
-        return Reply(200, _headers(request, told), empty.body if b"\n" not in empty.body.rstrip() else b"")
-    return _table(request, shortened, columns_of(plan, shortened), told, header)
+        return Reply(200, table_headers_of(request, told), empty.body if b"\n" not in empty.body.rstrip() else b"")
+    return table_reply(request, shortened, columns_of(plan, shortened), told, header)
 
 
-def _table(request: Pooled, rows: Rows, columns: list[str], told: Answer, header: bool) -> Reply:
+def table_reply(request: Pooled, rows: Rows, columns: list[str], told: Answer, header: bool) -> Reply:
     plan = request.plan
     if wants_json(plan):
         tree = rows if plan.filter_path is None else plan.filter_path.apply(rows)
-        return Reply(200, _headers(request, told), encode(plan, tree))
-    return Reply(200, _headers(request, told), cat.draw(rows, columns, header=header, known=cat.table(plan.route.row.name)))
+        return Reply(200, table_headers_of(request, told), encode(plan, tree))
+    text = cat.draw(rows, columns, header=header, known=cat.table(plan.route.row.name))
+    return Reply(200, table_headers_of(request, told), text)
 
 
-def _headers(request: Pooled, answer: Answer) -> Headers:
+def table_headers_of(request: Pooled, answer: Answer) -> Headers:
     reader = PoolAnswer(request.plan, request.targets.values(), request.sent_as)
     return table_headers(request.plan, client_headers(request.plan, answer, reader))
 
@@ -158,14 +159,18 @@ def _own(row: dict[str, Any], target: Target) -> dict[str, Any]:
 
 def _restored(row: dict[str, Any], target: Target, counts: tuple[int, int]) -> dict[str, Any]:
     """The physical index's row as that of one index in it, in plain numbers."""
+    if target.entry.state == CLOSED:
+        shown = PLAIN | IDS | CREATED | CREATED_TEXT | cat.INDEX_COLUMNS
+        row.update(dict.fromkeys(row.keys() - shown))
+        row.update(dict.fromkeys(row.keys() & {"status", "s"}, "close"))
     own, whole = counts
     created = target.index.created
     for column, cell in row.items():
         if column in cat.INDEX_COLUMNS:
             row[column] = target.name
         elif column in IDS:
-            row[column] = uuid_of(target)
-        elif column in COUNTS:
+            row[column] = target.uuid
+        elif column in COUNTS and cell is not None:
             row[column] = str(own)
         elif column in CREATED:
             row[column] = str(created)
@@ -180,7 +185,7 @@ def _name_column(rows: Rows) -> str:
     return next((column for column in NAMES if rows and column in rows[0]), NAMES[0])
 
 
-def _sort(rows: Rows, sort: list[str]) -> None:
+def sort_rows(rows: Rows, sort: list[str]) -> None:
     """In place. Numbers are compared as such; the first column goes before the others."""
     for part in reversed(sort):
         column, _, order = part.partition(":")
@@ -234,7 +239,7 @@ def count(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     if plan.query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "count"], {"help": "true"})
-        return Reply(told.status, _headers(request, told), told.body)
+        return Reply(told.status, table_headers_of(request, told), told.body)
     targets = yield from some(request, request.parts.get("index", "_all"), request.options())
     query = physical_query(plan, targets, None)
     query.pop("routing", None)
@@ -257,7 +262,7 @@ def count(request: Pooled) -> Steps[Reply]:
         for column in row.keys() & {"count", "dc", "docs.count", "docsCount"}:
             row[column] = counted
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
-    return _table(request, rows, columns_of(plan, rows), told, header)
+    return table_reply(request, rows, columns_of(plan, rows), told, header)
 
 
 def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
@@ -279,9 +284,9 @@ def health(request: Pooled) -> Steps[Reply]:
     header = query.pop("v", "false") != "false"
     told = yield request.send("GET", ["_cat", "health"], {**query, "format": "json"})
     if told.status >= 400 or query.get("help", "false") != "false":
-        return node_reply(request, told) if told.status >= 400 else Reply(200, _headers(request, told), told.body)
+        return node_reply(request, told) if told.status >= 400 else Reply(200, table_headers_of(request, told), told.body)
     rows: Rows = orjson.loads(told.body)
     figures = yield from tenant_health(request)
     cat.fill_health(rows, cluster.health(figures, figures))
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
-    return _table(request, rows, columns_of(plan, rows), told, header)
+    return table_reply(request, rows, columns_of(plan, rows), told, header)

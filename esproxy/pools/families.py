@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from esproxy.errors import Refusal
-from esproxy.pools import admin, aliases, cat, cursors, documents, mappings, settings
+from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, mappings, settings, states
 from esproxy.pools import search as searches
 from esproxy.pools.bulk import bulk
 from esproxy.pools.field_caps import field_caps
@@ -56,13 +56,18 @@ FAMILIES: dict[str, Served] = {
     "indices.get_field_mapping": Served(mappings.get_field_mapping),
     "indices.put_mapping": Served(mappings.put_mapping, True),
     "indices.put_settings": Served(settings.put_settings, True),
+    "indices.open": Served(states.open_indices, True),
+    "indices.close": Served(states.close_indices, True),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
+    "indices.forcemerge": Served(admin.shards),
+    "indices.clear_cache": Served(admin.shards),
     "indices.get_alias": Served(aliases.get_alias),
     "indices.exists_alias": Served(aliases.get_alias),
     "indices.put_alias": Served(aliases.put_alias, True),
     "indices.delete_alias": Served(aliases.delete_alias, True),
     "indices.update_aliases": Served(aliases.update_aliases, True),
+    "cat.aliases": Served(cat_aliases.aliases),
     "cat.indices": Served(cat.indices),
     "cat.count": Served(cat.count),
     "cat.health": Served(cat.health),

@@ -30,7 +30,17 @@ from esproxy.replies import own_media
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
-from esproxy.tenancy.expressions import DEFAULTS, Options, Resolved, concrete, index_closed, is_pattern, resolve, terms_of
+from esproxy.tenancy.expressions import (
+    DEFAULTS,
+    MAY_BE_CLOSED,
+    Options,
+    Resolved,
+    concrete,
+    index_closed,
+    is_pattern,
+    resolve,
+    terms_of,
+)
 from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import behind, check_new_name, missing
 from esproxy.tenancy.placement import DEDICATED, Placement
@@ -126,7 +136,8 @@ class Pooled:
         return not concrete(directory, name) and self.pools.placement.layout(self.tenant, name) == DEDICATED
 
     def options(self) -> Options:
-        return Options.of(self.plan.query, **DEFAULTS.get(self.plan.route.row.name, {}))
+        name = self.plan.route.row.name
+        return Options.of(self.plan.query, closed=name in MAY_BE_CLOSED, **DEFAULTS.get(name, {}))
 
     def dated(self, expression: str, *, single: bool = False) -> Steps[str]:
         """The expression with its date math resolved, by the node: it tells the name that it does not find, and there is no index
@@ -207,10 +218,10 @@ class Pooled:
             own = DedicatedTarget(self.tenant, name, entry, filters)
             self.targets[own.scope] = own
             return own
-        if entry.state == CLOSED:
-            raise index_closed(name)
         index = yield from self.index_document(entry.n)
         target = Target(self.tenant, name, entry, index, filters)
+        if entry.state == CLOSED and self.plan.route.row.name not in MAY_BE_CLOSED:
+            raise index_closed(name, target.uuid)
         self.targets[target.scope] = target
         return target
 

@@ -10,8 +10,6 @@ is made with is really so. What is changed afterwards for one of several indices
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import time
 from dataclasses import replace
 from typing import Any
@@ -20,7 +18,7 @@ import orjson
 
 from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change, change_directory
-from esproxy.catalogue.documents import Directory, Index
+from esproxy.catalogue.documents import CLOSED, Directory, Index
 from esproxy.catalogue.pools import APPLIED, LIMIT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
@@ -86,11 +84,13 @@ def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dic
             flat[name] = _shown(value)
     own = {
         "index.provided_name": index.settings.get("index.provided_name", target.name),
-        "index.uuid": uuid_of(target),
+        "index.uuid": target.uuid,
         "index.creation_date": str(index.created),
         "index.creation_date_string": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(index.created / 1000)) + ".000Z",
     }
     flat |= {name: value for name, value in own.items() if name in flat}
+    if target.entry.state == CLOSED:
+        flat["index.verified_before_close"] = "true"
     return flat if "index" not in physical else unflat(flat)
 
 
@@ -140,12 +140,6 @@ def named_settings(tree: dict[str, Any], name: str | None) -> dict[str, Any]:
     return kept if "index" not in tree else unflat(kept)
 
 
-def uuid_of(target: Target) -> str:
-    """What tells one creation of an index from the next, as 22 characters."""
-    digest = hashlib.blake2b(target.scope.encode(), digest_size=16, person=b"esproxy index").digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-
-
 # --- changed --------------------------------------------------------------------------------------------
 
 
@@ -183,8 +177,8 @@ def _nodes(name: str, target: Target) -> bool:
 def _check_static(targets: list[Target], wanted: dict[str, Any]) -> None:
     """Raises Refusal, in a node's words, for what is decided once and for all."""
     fixed = [name for name in wanted if name.removeprefix("index.").startswith(STATIC)]
-    if fixed and targets:
-        open = ", ".join(f"[{target.name}/{uuid_of(target)}]" for target in targets)
+    open = ", ".join(f"[{target.name}/{target.uuid}]" for target in targets if target.entry.state != CLOSED)
+    if fixed and open:
         raise Refusal(f"Can't update non dynamic settings [[{', '.join(fixed)}]] for open indices [{open}]")
 
 

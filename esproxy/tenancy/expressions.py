@@ -20,7 +20,6 @@ from typing import Any
 from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Entry
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 from esproxy.tenancy.names import empty_term, no_remote
-from esproxy.tenancy.placement import DEDICATED
 
 # How endpoints mean an expression, where that is not as a search does.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -35,7 +34,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "indices.update_aliases": {"allow_no_indices": False, "aliases": False},
     "cat.indices": {"expand": "open,closed"},
     "cluster.health": {"expand": "all"},
+    "indices.open": {"expand": "closed"},
 }
+# What is asked or said of indices whether they are open or not; anything else meets an error at a closed one.
+MAY_BE_CLOSED = frozenset(
+    ("indices.close", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.get_field_mapping",
+     "indices.get_settings", "indices.open", "indices.put_mapping", "indices.put_settings", "indices.get_alias",
+     "indices.exists_alias", "indices.put_alias", "indices.delete_alias", "indices.update_aliases", "cat.indices", "cat.health",
+     "cluster.health")
+)  # fmt: skip
 STATES = ("open", "closed", "hidden", "all", "none")
 Filters = list[dict[str, Any]]
 
@@ -48,15 +55,20 @@ class Options:
     allow_no_indices: bool = True
     expand: frozenset[str] = frozenset(("open",))
     aliases: bool = True  # an alias may stand for its indices
+    closed: bool = False  # they may be closed
 
     @classmethod
-    def of(cls, query: dict[str, str], *, expand: str = "open", allow_no_indices: bool = True, aliases: bool = True) -> Options:
+    def of(
+        cls, query: dict[str, str], *, expand: str = "open", allow_no_indices: bool = True, aliases: bool = True,
+        closed: bool = False,
+    ) -> Options:  # fmt: skip
         """Those of a request, where an endpoint has these by default. Raises Refusal."""
         return cls(
             _boolean(query, "ignore_unavailable", False),
             _boolean(query, "allow_no_indices", allow_no_indices),
             _states(query.get("expand_wildcards", expand)),
             aliases,
+            closed,
         )
 
 
@@ -121,18 +133,16 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
         if name in directory.indices and concrete(directory, name):
             out.used.append(name)
             entry = directory.indices[name]
-            if entry.state == CLOSED and "closed" not in options.expand:
-                if options.ignore_unavailable:
-                    continue
-                if through is None and entry.layout != DEDICATED:  # of an index of its own the node says so
-                    raise index_closed(name)
+            if entry.state == CLOSED and not options.closed and options.ignore_unavailable:
+                continue
             limits = _filters(directory, name, through)
             out.found[name] = None if limits is None or out.found.get(name, limits) is None else limits
             paths.setdefault(name, []).append(through)
         elif concrete(directory, name):
             out.used.append(name)
             for index in sorted(directory.aliases[name].now):
-                if concrete(directory, index):
+                passed_by = not options.closed and options.ignore_unavailable and directory.indices[index].state == CLOSED
+                if concrete(directory, index) and not passed_by:
                     limits = _filters(directory, index, [name])
                     known = out.found.get(index, [])
                     out.found[index] = None if limits is None or known is None else known + limits
@@ -291,5 +301,5 @@ def _plain(term: str, product: bool) -> str:
     return sign + name
 
 
-def index_closed(name: str) -> Refusal:
-    return Refusal("closed", type="index_closed_exception", index_uuid="_na_", index=name)
+def index_closed(name: str, uuid: str) -> Refusal:
+    return Refusal("closed", type="index_closed_exception", index_uuid=uuid, index=name)

@@ -11,6 +11,8 @@ in one physical index (``per-tenant``), so a target is known by its scope, not b
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -63,6 +65,12 @@ class Target:
     @cached_property
     def shards(self) -> scopes.Shards:
         return scopes.Shards.of(self.index.settings)
+
+    @cached_property
+    def uuid(self) -> str:
+        """What tells one creation of an index from the next, as 22 characters."""
+        digest = hashlib.blake2b(self.scope.encode(), digest_size=16, person=b"esproxy index").digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     @cached_property
     def requires_routing(self) -> bool:

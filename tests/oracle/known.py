@@ -12,8 +12,8 @@ from collections.abc import Collection
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    *("lifecycle.closing", "lifecycle.aliases_of_closed", "lifecycle.merging", "lifecycle.upgrading"),
-    *("statistics.stats", "statistics.shards", "statistics.cat_aliases", "statistics.cat_shards"),
+    *("lifecycle.upgrading",),
+    *("statistics.stats", "statistics.shards", "statistics.cat_shards"),
     *("analysis.analyze", "analysis.term_vectors", "resizing.rollover", "resizing.resize"),
     *("cluster.node", "cluster.state", "cluster.figures"),
     *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),

@@ -1,0 +1,132 @@
+"""Closed indices in pools: who is told so, who passes them by, who takes them as they are; and the table of aliases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from esproxy.catalogue import names
+from esproxy.catalogue.documents import CLOSED, Alias
+from esproxy.exchange import Answer, Send
+from tests.unit.pools.pool_gate import Gate, directory, gate, hits
+
+ALIASES = {
+    "both": Alias({"logs": {"filter": {"term": {"w": "x"}}}, "books": {"index_routing": "a", "search_routing": "b"}}),
+    "last": Alias({"books": {"is_write_index": True}}),
+}
+COUNTED = {"count": 3, "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0}}
+
+
+def closed(engine: str = "opensearch") -> Gate:
+    """``logs`` is closed, ``books`` is open."""
+    it = gate(engine, aliases=ALIASES)
+    known = directory(logs=17, books=18)
+    known.aliases.update(ALIASES)
+    known.indices["logs"] = replace(known.indices["logs"], state=CLOSED)
+    it.put(names.directory_id("acme"), known)
+    return it
+
+
+def uuid(it: Gate) -> str:
+    node = {"pool~logs-1": {"settings": {"index": {"uuid": "physical", "number_of_shards": "1"}}}}
+    status, answer = it.ask("GET", "/logs/_settings", b"", lambda send: node)
+    assert status == 200
+    assert answer["logs"]["settings"]["index"]["verified_before_close"] == "true"
+    return str(answer["logs"]["settings"]["index"]["uuid"])
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("GET", "/logs/_search", b""),
+        ("GET", "/logs/_count", b""),
+        ("GET", "/logs,books/_count", b""),
+        ("GET", "/both/_count", b""),
+        ("GET", "/l*/_count?expand_wildcards=all", b""),
+        ("GET", "/logs/_doc/1", b""),
+        ("PUT", "/logs/_doc/1", {"w": "x"}),
+        ("POST", "/logs/_refresh", b""),
+        ("POST", "/logs/_forcemerge", b""),
+        ("POST", "/logs/_delete_by_query", {"query": {"match_all": {}}}),
+        ("GET", "/logs/_field_caps?fields=w", b""),
+    ],
+)
+def test_closed_index_is_told_and_nothing_is_sent(method: str, target: str, body: Any) -> None:
+    it = closed()
+    own = uuid(it)
+    it.sends.clear()
+    status, answer = it.ask(method, target, body)
+    assert (status, answer["error"]["type"], it.sends) == (400, "index_closed_exception", [])
+    assert (answer["error"]["index"], answer["error"]["index_uuid"]) == ("logs", own)
+
+
+@pytest.mark.parametrize("target", ["/*/_count", "/logs,books/_count?ignore_unavailable=true", "/_count", "/l*,books/_count"])
+def test_closed_index_is_passed_by(target: str) -> None:
+    it = closed()
+    assert it.ask("GET", target, b"", lambda send: COUNTED)[0] == 200
+    assert it.sent.target.partition(b"/_count")[0] == b"/pool~books-1"
+
+
+def test_closed_index_behind_an_alias_is_passed_by() -> None:
+    it = closed()
+    assert it.ask("GET", "/both/_count?ignore_unavailable=true", b"", lambda send: COUNTED)[0] == 200
+    assert it.sent.target.partition(b"/_count")[0] == b"/pool~books-1"
+
+
+def test_item_of_a_bulk_for_a_closed_index_fails_alone() -> None:
+    items = [
+        {"_index": "_esproxy~refused", "_id": "-", "status": 400},
+        {"_index": "pool~books-1", "_id": "acme.18:1", "status": 201},
+    ]
+    done = {"took": 1, "errors": True, "items": [{"index": item} for item in items]}
+    lines = [{"index": {"_index": "logs", "_id": "1"}}, {"w": "x"}, {"index": {"_index": "books", "_id": "1"}}, {"w": "x"}]
+    status, answer = closed().ask("POST", "/_bulk", b"".join(orjson.dumps(line) + b"\n" for line in lines), lambda send: done)
+    assert (status, answer["errors"]) == (200, True)
+    first, second = (item["index"] for item in answer["items"])
+    assert (first["status"], first["error"]["type"], second["status"]) == (400, "index_closed_exception", 201)
+
+
+def test_search_among_several_that_names_a_closed_index_fails_alone() -> None:
+    found = {"took": 1, "responses": [{**hits(), "status": 200}, {**hits(), "status": 200}]}
+    lines = [{"index": "logs"}, {}, {"index": "books"}, {}]
+    body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    status, answer = closed().ask("POST", "/_msearch", body, lambda send: found)
+    first, second = answer["responses"]
+    assert (status, first["status"], first["error"]["type"], second["status"]) == (200, 400, "index_closed_exception", 200)
+
+
+# --- _cat/aliases -----------------------------------------------------------------------------------------
+
+
+def asked(send: Send, header: str) -> Answer:
+    """What a node draws for an alias that is not there: its header alone."""
+    assert send.target.startswith(b"/_cat/aliases/esproxy~none~") and b"v=true" in send.target
+    return Answer(200, [(b"content-type", b"text/plain; charset=UTF-8")], header.encode() + b"\n")
+
+
+def test_table_of_aliases_has_the_directory_s_rows_in_the_columns_that_the_node_names() -> None:
+    target = "/_cat/aliases?format=json&h=a,i,f,ri,rs,w&s=i:desc"
+    status, rows = closed().ask("GET", target, b"", lambda send: asked(send, "a i f ri rs w"))
+    assert status == 200
+    assert [tuple(row.values()) for row in rows] == [
+        ("both", "logs", "*", "-", "-", "-"),
+        ("both", "books", "-", "a", "b", "-"),
+        ("last", "books", "-", "-", "-", "true"),
+    ]
+    assert list(rows[0]) == ["a", "i", "f", "ri", "rs", "w"]
+
+
+@pytest.mark.parametrize(("named", "found"), [("last", ["last"]), ("b*,l*,-last", ["both", "both"]), ("nope", [])])
+def test_table_of_aliases_is_cut_down_by_names(named: str, found: list[str]) -> None:
+    target = f"/_cat/aliases/{named}?format=json&h=alias"
+    status, rows = closed().ask("GET", target, b"", lambda send: asked(send, "alias"))
+    assert status == 200 and [row["alias"] for row in rows] == found
+
+
+def test_parameter_that_a_node_does_not_take_is_refused_in_its_words() -> None:
+    error = {"error": {"root_cause": [], "type": "x", "reason": "unable to sort"}, "status": 400}
+    status, answer = closed().ask("GET", "/_cat/aliases?s=nope", b"", lambda send: (400, error))
+    assert (status, answer["error"]["reason"]) == (400, "unable to sort")
