@@ -46,7 +46,11 @@ class AnswerResolver:
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw and b"][" not in raw:
             return raw
+        if kind is Kind.SCRIPT and b"'%b'" % self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
+            return raw
         value = orjson.loads(raw)
+        if kind is Kind.SCRIPT:
+            return orjson.dumps(painless.restored(value, self.prefix)) if isinstance(value, str) else raw
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw

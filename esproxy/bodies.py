@@ -18,6 +18,7 @@ from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
+from esproxy.metadata import scripts
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import refuse_files, rewrite_settings
 from esproxy.plan import Plan
@@ -41,6 +42,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
 COPY = core.Bindings({})
+# What becomes of a body as a whole, where its names are not all that is rewritten: endpoint → what is sent for it.
+CHANGES: dict[str, Callable[[Plan, Any], Any]] = {"put_script": scripts.to_store}
 
 
 def sent(plan: Plan, body: bytes, max_depth: int) -> tuple[bytes, bytes | None]:
@@ -91,10 +94,13 @@ def rewriter(plan: Plan, max_depth: int) -> Rewriter:
     """For any body but a bulk's."""
     if plan.endpoint.framing == "msearch":
         return MsearchBody(plan, max_depth)
+    if plan.endpoint.framing == "templates":
+        return UNPARSED  # line by line, once they are rendered
     assert plan.endpoint.request is not None
     if plan.cluster.engine.tables.states[plan.endpoint.request].get("kind") == "DOC":
         return UNPARSED
-    return JsonBody(plan, plan.endpoint.request, max_depth, check=CHECKS.get(plan.route.row.name))
+    name = plan.route.row.name
+    return JsonBody(plan, plan.endpoint.request, max_depth, check=CHECKS.get(name), change=CHANGES.get(name))
 
 
 def bulk_pass(plan: Plan, max_depth: int, **options: Any) -> core.BulkPass:
@@ -132,13 +138,23 @@ UNPARSED = Unparsed()
 
 
 class JsonBody:
-    """One JSON body under one state. ``check``: what looks at the whole of it once its names are rewritten."""
+    """One JSON body under one state. ``check``: what looks at the whole of it once its names are rewritten; ``change``: what
+    makes another of it then."""
 
-    __slots__ = ("check", "place", "plan", "run")
+    __slots__ = ("change", "check", "place", "plan", "run")
 
-    def __init__(self, plan: Plan, state: int, max_depth: int, *, check: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        state: int,
+        max_depth: int,
+        *,
+        check: Callable[[Any], None] | None = None,
+        change: Callable[[Plan, Any], Any] | None = None,
+    ) -> None:
         self.plan = plan
         self.check = check
+        self.change = change
         resolver = RequestResolver(plan)
         self.run = core.Pass(plan.cluster.engine.grammar, state, _bindings(plan), resolver, max_depth=max_depth)
         self.place = START
@@ -160,7 +176,7 @@ class JsonBody:
 
     @property
     def wants_whole(self) -> bool:
-        return self.by_index or self.check is not None
+        return self.by_index or self.check is not None or self.change is not None
 
     def end(self, out: bytes) -> bytes:
         plan = self.plan
@@ -177,8 +193,8 @@ class JsonBody:
         if self.by_index:
             plan.meta = meta = MetaFields.of_body(tree)
             if meta.inputs:
-                return exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
-        return out
+                out = exact.dumps(meta.rewrite_inputs(exact.loads(out), plan.owner().names.prefix, plan.lucene))
+        return out if self.change is None else exact.dumps(self.change(plan, exact.loads(out)))
 
 
 def rewritten(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
@@ -338,6 +354,8 @@ class RequestResolver:
             case Kind.CURSOR:
                 plan.pit = True
                 return plan.open_cursor(text)
+            case Kind.STORED_SCRIPT:
+                return plan.script(text)
         return plan.name(text)
 
     def _wrapped(self, text: str) -> str:

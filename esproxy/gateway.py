@@ -39,6 +39,7 @@ from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.made_id import wants_id, with_made_id
+from esproxy.procedures.rendered import searched_template
 from esproxy.procedures.virtual import virtual
 from esproxy.ready import ReadyHeads
 from esproxy.request import check_no_body, understand
@@ -178,6 +179,12 @@ class Exchange(Holding):
             body, media = self.large.body(), self.media
         else:
             body, media = bodies.sent(plan, self._body(), self.gateway.settings.limits.max_depth)
+        if plan.route.row.answer == "template":
+            self.parts.clear()
+            self.state, self.wants = State.BUSY, 0
+            whole = body if isinstance(body, bytes) else body.whole()
+            limits = self.gateway.settings.limits
+            return Need(searched_template(plan, whole, media or b"application/json", limits.max_body, limits.max_depth))
         if plan.route.row.answer == "virtual":
             self.parts.clear()
             self.state, self.wants = State.BUSY, 0

@@ -142,8 +142,12 @@ class Plan:
         return self.owner().names.expression(text, self.spelled, product=self.product)
 
     def name(self, name: str) -> str:
-        """The physical name of a pipeline, script or template."""
-        return name if name == "_none" else self._spell(self.owner().names.prefix + name, name)
+        """The physical name of a pipeline."""
+        return name if name == "_none" else self.script(name)
+
+    def script(self, name: str) -> str:
+        """The physical name of a stored script or template."""
+        return self._spell(self.owner().names.prefix + name, name)
 
     def names(self, text: str, kind: Kind) -> str:
         """The physical names of a path: one to be made, or a list of names and patterns. Raises Refusal."""

@@ -60,6 +60,19 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
     )  # fmt: skip
 
 
+def as_another(plan: Plan, target: bytes, media: bytes) -> Plan:
+    """Another request of the same client, with a body: a POST to this target, which the client did not write."""
+    headers = [(name, value) for name, value in plan.head.headers if name not in (b"content-type", b"content-length")]
+    head = Head("POST", target, [*headers, (b"content-type", media)], plan.head.peer)
+    parsed = parse(target)
+    route, parts = plan.cluster.engine.router.match("POST", parsed, target.decode("ascii", "backslashreplace"))
+    endpoint = plan.cluster.engine.tables.endpoints[route.row.name]
+    return Plan(
+        head, plan.cluster, route, endpoint, parts, parsed.query, parsed.raw_path,
+        plan.tenant, plan.pattern, plan.tenants, plan.sealer,
+    )  # fmt: skip
+
+
 def check_no_body(plan: Plan) -> None:
     """There is a body where none is expected, which OpenSearch ignores."""
     if plan.product:
@@ -107,6 +120,8 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         return plan.index(value, creatable=plan.route.row.write or new)
     if kind is Kind.TEMPLATE:
         return plan.names(value, kind)
+    if kind is Kind.STORED_SCRIPT:
+        return plan.script(value)
     if kind is Kind.EXPR:
         return plan.expression(value)
     if kind is Kind.ALIAS:

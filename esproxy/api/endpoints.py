@@ -25,8 +25,9 @@ ENDPOINTS = (
     "indices.exists_template", "indices.delete_template", "cluster.put_component_template", "cluster.get_component_template",
     "cluster.exists_component_template", "cluster.delete_component_template",
     "indices.rollover", "indices.shrink", "indices.split", "indices.clone",
-    # scripts
-    "get_script_context", "get_script_languages",
+    # scripts and search templates
+    "get_script_context", "get_script_languages", "put_script", "get_script", "delete_script",
+    "search_template", "msearch_template", "render_search_template",
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
@@ -42,16 +43,24 @@ VIRTUAL = frozenset(
      "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs")
 )  # fmt: skip
 
-FRAMING = {"bulk": "bulk", "msearch": "msearch"}
+# Answered as the searches that they become.
+BECOME = frozenset(("search_template", "msearch_template"))
+
+FRAMING = {"bulk": "bulk", "msearch": "msearch", "msearch_template": "templates"}
 
 # (endpoint or "*", parameter) → kind. The definitions type these as strings, or as types that mean different things in
 # different places.
 PATH = {
     ("*", "id"): Kind.ID,
+    **dict.fromkeys(
+        ((endpoint, "id") for endpoint in ("put_script", "get_script", "delete_script", "render_search_template")),
+        Kind.STORED_SCRIPT,
+    ),
     ("indices.put_alias", "name"): Kind.ALIAS,
     ("indices.get_alias", "name"): Kind.ALIAS,
     ("indices.exists_alias", "name"): Kind.ALIAS,
     ("indices.delete_alias", "name"): Kind.ALIAS,
+    ("put_script", "context"): Kind.COPY,
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
     ("cat.aliases", "name"): Kind.ALIAS,
     ("cat.templates", "name"): Kind.TEMPLATE,
@@ -68,6 +77,7 @@ PATH = {
     ("indices.clone", "target"): Kind.INDEX,
 }
 QUERY = {
+    ("put_script", "context"): Kind.COPY,
     ("*", "q"): Kind.LUCENE,
     ("*", "df"): Kind.FIELD,
     ("*", "sort"): Kind.FIELD,  # a list of field[:order]

@@ -108,7 +108,7 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     else:
         request = None if endpoint.request is None else builder.root(endpoint.request, answer=False, path=f"{name} request")
     response = None
-    if endpoint.response is not None and name not in endpoints.VIRTUAL:
+    if endpoint.response is not None and name not in endpoints.VIRTUAL | endpoints.BECOME:
         response = builder.root(_answer(endpoint, builder), answer=True, path=f"{name} answer")
     return {
         "urls": [[list(methods), url] for methods, url in (*endpoint.urls, *endpoints.URLS.get(name, ()))],

@@ -27,7 +27,8 @@ class Row:
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
     anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
-    the rule table alone, "text" for one without names, "virtual" for one that is made here.
+    the rule table alone, "text" for one without names, "virtual" for one that is
+    made here, "template" for one that becomes a search.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -129,6 +130,12 @@ ENDPOINTS = {
         Row("indices.clone"),
         Row("get_script_context"),
         Row("get_script_languages"),
+        Row("put_script", names=Kind.STORED_SCRIPT),
+        Row("get_script", names=Kind.STORED_SCRIPT),
+        Row("delete_script", names=Kind.STORED_SCRIPT),
+        Row("render_search_template", names=Kind.STORED_SCRIPT),
+        Row("search_template", all=True, names=Kind.STORED_SCRIPT, answer="template"),
+        Row("msearch_template", all=True, names=Kind.STORED_SCRIPT, answer="template"),
         Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),

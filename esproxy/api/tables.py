@@ -30,7 +30,7 @@ class Endpoint:
     path: dict[str, Kind]
     query: dict[str, Kind]
     refuse: dict[str, str]
-    framing: Literal["bulk", "msearch"] | None
+    framing: Literal["bulk", "msearch", "templates"] | None
     body: Literal["none", "optional", "required"]
     request: int | None
     response: int | None

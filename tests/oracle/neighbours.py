@@ -26,7 +26,7 @@ from esproxy.catalogue import scopes
 from esproxy.catalogue.names import CATALOGUE, behind, scope
 from tests.oracle.answer import Raw
 from tests.oracle.client import Client
-from tests.oracle.run import Run
+from tests.oracle.run import SCRIPTS, Run
 
 TENANT = "acme"  # the one under test
 # One whose name the tenant's begins with, one that begins with the tenant's, one beside it.
@@ -77,6 +77,10 @@ class Neighbour:
             ("_index_template/logs", {"index_patterns": matched, "priority": 7, "template": template}),
         ):
             _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
+        for name in SCRIPTS:
+            source = f"String mine = '{self.canary}'; doc['k'].value"
+            script = {"script": {"lang": "painless", "source": source}}
+            _ok(client.send("PUT", f"/_scripts/{name}", JSON, json.dumps(script).encode()), name)
 
     def definition(self, name: str) -> dict[str, Any]:
         """What an index is created with."""
@@ -119,7 +123,9 @@ class Decoys:
     def remove(node: Client) -> None:
         """Whatever is not an index; those are cleared with all others."""
         templates = ("/_index_template/*", "/_template/*", "/_component_template/*")
-        for target in ("/_scripts/nope", *templates, *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
+        scripts = [f"/_scripts/{name}" for name in ("nope", *SCRIPTS)]
+        scripts += [f"/_scripts/{tenant}.{name}" for tenant in (*OTHERS, TENANT) for name in SCRIPTS]
+        for target in (*scripts, *templates, *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
             raw = node.send("DELETE", target, {}, None)
             if raw.status not in (200, 404):
                 raise RuntimeError(f"{target}: {raw.status} {raw.body[:300]!r}")
@@ -175,7 +181,7 @@ class Neighbours:
         of those in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with
         them."""
         digest = hashlib.sha256()
-        for part in [*self._prefixed(only), *self._pooled(only), *self._templates()]:
+        for part in [*self._prefixed(only), *self._pooled(only), *self._templates(), *self._scripts()]:
             digest.update(json.dumps(part, sort_keys=True).encode())
         return digest.hexdigest()
 
@@ -194,6 +200,10 @@ class Neighbours:
             yield sorted((one for one in listed if one["name"].startswith(fronts)), key=lambda one: one["name"])
         legacy = json.loads(self.node.send("GET", "/_template", {}, None).body)
         yield {name: body for name, body in legacy.items() if name.startswith(fronts)}
+
+    def _scripts(self) -> Iterator[Any]:
+        for name in [name for script in SCRIPTS for name in (script, *(f"{tenant}.{script}" for tenant in OTHERS))]:
+            yield json.loads(self.node.send("GET", f"/_scripts/{name}", {}, None).body)
 
     def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
         if behind(CATALOGUE) not in physical_indices(self.node):

@@ -70,6 +70,7 @@ MASKS = [
     Mask("**/settings/index/resize/source/uuid", IDENTITY),
     Mask("error/failed_shards/*/node", IDENTITY),
     Mask("_shards/failures/*/node", IDENTITY),
+    Mask("**/hits/*/_node", IDENTITY),
     Mask("profile/shards/*/id", IDENTITY),
     Mask("profile/shards/*/node_id", IDENTITY),
     Mask("profile/shards/*/**/*time_in_nanos", CLOCK),

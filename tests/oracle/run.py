@@ -12,6 +12,7 @@ from tests.oracle.answer import Answer, Number, Raw, parse
 from tests.oracle.client import Client
 from tests.oracle.scenario import Call, Engine, Scenario
 
+SCRIPTS = ("plus", "named", "find")  # names that scenarios use for stored scripts
 Watcher = Callable[[Scenario, Call, Raw], None]
 
 
@@ -108,6 +109,10 @@ def wipe(client: Client) -> None:
     raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
     if raw.status not in (200, 404):
         raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
+    for script in SCRIPTS:
+        raw = client.send("DELETE", f"/_scripts/{script}", {}, None)
+        if raw.status not in (200, 404, 400):
+            raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
     for kind in ("_index_template", "_template", "_component_template"):  # refused where the client's indices are in pools
         raw = client.send("DELETE", f"/{kind}/*", {}, None)
         if raw.status not in (200, 404, 400):

@@ -1,0 +1,89 @@
+"""Attacks by what a node keeps and runs for a tenant: stored scripts and search templates. Rows of ``attack``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.oracle import attack
+from tests.oracle.attack import RAW, SEARCH, request
+from tests.oracle.attacks_names import LOOKUP
+
+row = partial(attack.row, apart=True)  # in pools all of these are refused so far
+
+STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].value"}})
+BY_ID = request("POST", "/books/_search", {"script_fields": {"f": {"script": {"source": "doc['k'].value"}}}})
+
+# --- B48: names of stored scripts ------------------------------------------------------------------------
+
+NAMES = ("zenith.plus", "plus", "zenith%2Eplus", "*", "_all", "plus,zenith.plus", "..%2Fzenith.plus", "_none", "nope", "find")
+for name in NAMES:
+    row("B48", request("GET", f"/_scripts/{name}"), 400, 404, twin=STORED)
+    row("B48", request("DELETE", f"/_scripts/{name}"), 400, 404, twin=STORED)
+    body = {"script": {"lang": "painless", "source": "1"}}
+    row("B48", request("PUT", f"/_scripts/{name}", body), 200, 400, twin=STORED)
+    row("B48", request("DELETE", f"/_scripts/{name}"), 200, 400, 404, twin=STORED)
+for script in ({"id": "zenith.plus"}, {"id": "plus"}, {"stored": "zenith.plus"}, {"id": "_none"}, {"id": ["zenith.plus"]}):
+    row("B48", request("POST", "/books/_search", {"script_fields": {"f": {"script": script}}}), 400, 404, twin=BY_ID)
+    row("W14", request("POST", "/books/_update/1", {"script": script}), 400, 404, twin=BY_ID)
+for source in ("ctx._index = 'zenith.books'", "ctx['_ind' + 'ex'] = 'zenith.books'", "ctx._id = 'x'; ctx._routing = 'zenith'"):
+    row("B48", request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}}), 200, 400, twin=STORED)
+    row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, twin=BY_ID)
+    row("W17", request("POST", "/books/_update_by_query", {"script": {"id": "evil"}}), 200, 400, 409, 500, twin=BY_ID)
+row("B48", request("PUT", "/_scripts/evil/search", {"script": {"lang": "painless", "source": "1"}}), 200, 400, twin=STORED)
+for target in ("/_scripts/evil/..%2F..%2Fzenith.plus", "/_scripts/evil?id=zenith.plus", "/_scripts"):
+    row("B48", request("PUT", target, {"script": {"lang": "painless", "source": "1"}}), 400, 405, twin=STORED)
+row("B48", request("DELETE", "/_scripts/evil"), 200, 400, 404, twin=STORED)
+row("B48", request("DELETE", "/_scripts/twin"), 200, 404)
+
+# --- B47: templates that become searches ------------------------------------------------------------------
+
+MADE = (
+    {"query": {"terms": {"k": {"index": "{{i}}", "id": "1", "path": "secret"}}}},
+    {"query": {"terms": {"k": {"index": RAW, "id": "1", "path": "secret"}}}},
+    LOOKUP,
+    {"query": {"more_like_this": {"fields": ["secret"], "like": [{"_index": "{{i}}", "_id": "1"}], "min_term_freq": 1}}},
+    {"query": {"bool": {"must": [{"term": {"_index": "{{i}}"}}]}}},
+    {"query": {"query_string": {"query": "_index:{{i}} OR _index:*"}}},
+    {"query": {"match_all": {}}, "indices_boost": [{"{{i}}": 2}]},
+    {"pit": {"id": "{{i}}"}},
+    {"size": 0, "aggs": {"g": {"global": {}, "aggs": {"h": {"top_hits": {}}}}}},
+    {"script_fields": {"f": {"script": {"id": "{{i}}"}}}},
+    {"{{k}}": {"match_all": {}}},
+)
+PARAMS = {"i": RAW, "k": "query"}
+SAFE = (200, 400, 404, 405)  # a node without the module for templates knows no such path
+for source in MADE:
+    for target in ("/books/_search/template", "/_search/template", "/_search/template?index=zenith.books"):
+        row("B47", request("POST", target, {"source": source, "params": PARAMS}), *SAFE, twin=SEARCH)
+    lines = ({"index": "books"}, {"source": source, "params": PARAMS}, {"index": RAW}, {"source": source, "params": PARAMS})
+    row("B47", request("POST", "/_msearch/template", lines), *SAFE, twin=SEARCH)
+    row("B47", request("POST", f"/{RAW}/_msearch/template", lines), *SAFE, twin=SEARCH)
+TEXTS = (
+    '{"query": {"terms": {"k": {{#toJson}}l{{/toJson}} }}}',
+    '{"query": {"match": {"k": "{{{x}}}"}}}',
+    '{"query": {"match_all": {}} {{&y}} }',
+    '{{=<% %>=}}{"query": {"terms": {"k": {"index": "<%i%>", "id": "1", "path": "secret"}}}}',
+    '{"query": {"match_all": {}}} {"query": 1}',
+    '/* {{i}} */ {"query": {"match_all": {}}}',
+    '{"query": {"match_all": {}}, "query": {"terms": {"k": {"index": "zenith.books", "id": "1", "path": "k"}}}}',
+    '{"\\u0071uery": {"terms": {"k": {"\\u0069ndex": "zenith.books", "id": "1", "path": "secret"}}}}',
+    '{"query": {{> zenith.find}} }',
+    "",
+)
+MORE = {
+    "i": RAW,
+    "l": {"index": RAW, "id": "1", "path": "secret"},
+    "x": '"}}, "post_filter": {"terms": {"k": {"index": "zenith.books", "id": "1", "path": "secret"}}, "a": {"b": "',
+    "y": ', "post_filter": {"terms": {"k": {"index": "zenith.books", "id": "1", "path": "secret"}}}',
+}
+for text in TEXTS:
+    row("B47", request("POST", "/books/_search/template", {"source": text, "params": MORE}), *SAFE, twin=SEARCH)
+    row("B47", request("POST", "/_render/template", {"source": text, "params": MORE}), *SAFE, 502, twin=SEARCH)
+for name in ("zenith.find", "find", "nope", "zenith.plus", "_none"):
+    row("B47", request("POST", "/books/_search/template", {"id": name}), *SAFE, twin=SEARCH)
+    row("B47", request("POST", "/_render/template", {"id": name}), *SAFE, twin=SEARCH)
+    row("B47", request("POST", f"/_render/template/{name}", {}), *SAFE, twin=SEARCH)
+for target in (f"/{RAW}/_search/template", f"/books,{RAW}/_search/template", "/*/_search/template", "/zenith.*/_search/template"):
+    row("B47", request("POST", target, {"source": {"size": 100}}), *SAFE, twin=SEARCH)
+IN_QUERY = "source=%7B%22id%22:%22zenith.find%22%7D&source_content_type=application/json"
+row("B47", request("GET", f"/books/_search/template?{IN_QUERY}"), *SAFE)
