@@ -76,6 +76,7 @@ PATH = {
     ("indices.split", "target"): Kind.INDEX,
     ("indices.clone", "target"): Kind.INDEX,
 }
+IN_PATH = frozenset((("put_script", "context"),))  # defined as a parameter too: one place for one thing
 QUERY = {
     ("put_script", "context"): Kind.COPY,
     ("*", "q"): Kind.LUCENE,

@@ -95,6 +95,7 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     framing = endpoints.FRAMING.get(name)
     query = {key: _parameter(name, key, term, endpoints.QUERY, builder) for key, term in endpoint.query.items()}
     path = {key: _parameter(name, key, term, endpoints.PATH, builder) for key, term in endpoint.path.items()}
+    query = {key: kind for key, kind in query.items() if (name, key) not in endpoints.IN_PATH}
     query |= endpoints.EXTRA["*"] | endpoints.EXTRA.get(name, {})
     query |= opensearch.extra(name, query) if engine == "opensearch" else {}
     if path.get("index") is Kind.EXPR:

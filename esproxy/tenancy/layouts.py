@@ -22,6 +22,7 @@ def dedicated_request(prefix: bytes) -> dict[Kind, Action]:
         **dict.fromkeys(NAMES, Action(Op.PREFIX, prefix)),
         **dict.fromkeys(NAMESPACES, Action(Op.PREFIX, prefix)),
         Kind.INDEX: Action(Op.PREFIX, prefix, absent=b'"' + prefix + b'shapes"'),  # where nodes look when no index is named
+        Kind.STORED_SCRIPT: Action(Op.STOP),  # errors tell it without a word around it, so it has to be remembered
         **_common_request(),
     }
 

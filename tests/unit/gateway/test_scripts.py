@@ -129,7 +129,9 @@ def test_template_that_is_not_there_is_named_as_the_client_does(gate):
 
 
 def test_each_of_several_templates_has_an_answer(gate):
-    lines = [{"index": "logs"}, {"id": "t"}, {}, {"source": "{"}, {"index": "a"}, {"source": {}}, {"index": "<a'b>"}, {"source": {}}]
+    headers = [{"index": "logs"}, {}, {"index": "a"}, {"index": "<a'b>"}]
+    templates = [{"id": "t"}, {"source": "{"}, {"source": {}}, {"source": {}}]
+    lines = [line for both in zip(headers, templates, strict=True) for line in both]
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
     error = {"error": {"root_cause": [], "type": "t", "reason": "unable to find script [acme.t]"}, "status": 404}
     fine = {"template_output": {"size": 0}}
