@@ -27,8 +27,8 @@ for script in ({"id": "zenith.plus"}, {"id": "plus"}, {"stored": "zenith.plus"},
     row("W14", request("POST", "/books/_update/1", {"script": script}), 400, 404, twin=BY_ID)
 for source in ("ctx._index = 'zenith.books'", "ctx['_ind' + 'ex'] = 'zenith.books'", "ctx._id = 'x'; ctx._routing = 'zenith'"):
     row("B48", request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}}), 200, 400, twin=STORED)
-    row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, twin=BY_ID)
-    row("W17", request("POST", "/books/_update_by_query", {"script": {"id": "evil"}}), 200, 400, 409, 500, twin=BY_ID)
+    row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, 404, twin=BY_ID)
+    row("W17", request("POST", "/books/_update_by_query", {"script": {"id": "evil"}}), 200, 400, 404, 409, 500, twin=BY_ID)
 row("B48", request("PUT", "/_scripts/evil/search", {"script": {"lang": "painless", "source": "1"}}), 200, 400, twin=STORED)
 for target in ("/_scripts/evil/..%2F..%2Fzenith.plus", "/_scripts/evil?id=zenith.plus", "/_scripts"):
     row("B48", request("PUT", target, {"script": {"lang": "painless", "source": "1"}}), 400, 405, twin=STORED)
