@@ -25,7 +25,8 @@ for name in NAMES:
 for script in ({"id": "zenith.plus"}, {"id": "plus"}, {"stored": "zenith.plus"}, {"id": "_none"}, {"id": ["zenith.plus"]}):
     row("B48", request("POST", "/books/_search", {"script_fields": {"f": {"script": script}}}), 400, 404, twin=BY_ID)
     row("W14", request("POST", "/books/_update/1", {"script": script}), 400, 404, twin=BY_ID)
-for source in ("ctx._index = 'zenith.books'", "ctx['_ind' + 'ex'] = 'zenith.books'", "ctx._id = 'x'; ctx._routing = 'zenith'"):
+VICTIMS = "'zenith' + '.books'"  # which an error may quote
+for source in (f"ctx._index = {VICTIMS}", f"ctx['_ind' + 'ex'] = {VICTIMS}", "ctx._id = 'x'; ctx._routing = 'zenith'"):
     row("B48", request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}}), 200, 400, twin=STORED)
     row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, 404, twin=BY_ID)
     row("W17", request("POST", "/books/_update_by_query", {"script": {"id": "evil"}}), 200, 400, 404, 409, 500, twin=BY_ID)
