@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from esproxy.catalogue.dates import DEFAULT, DETECTED, DateFormat, date_format
@@ -61,8 +61,16 @@ class DynamicRules:
     depth: int
     nested_fields: int
     name_length: int | None
+    given: Mapping[str, str] = field(default_factory=dict)  # path → the template that a request wants for it
 
     def template(self, path: str, name: str, kind: str) -> Template | None:
+        wanted = self.given.get(path)
+        if wanted is not None:
+            for template in self.templates:
+                if template.name == wanted:
+                    return template
+            reason = f"Can't find dynamic template for dynamic template name [{wanted}] of field [{path}]"
+            raise document_error(self, reason, None, key=name, value=True)
         return next((template for template in self.templates if template.matches(path, name, kind)), None)
 
     def kind(self, value: Any) -> tuple[str, DateFormat | None]:

@@ -29,6 +29,7 @@ Test = Callable[[str], bool]
 
 @dataclass(slots=True, frozen=True)
 class Template:
+    name: str
     kinds: frozenset[str]
     match: tuple[Test, ...]
     unmatch: tuple[Test, ...]
@@ -55,10 +56,10 @@ class Template:
 
 def templates(declared: list[dict[str, Definition]], engine: str) -> tuple[Template, ...]:
     """The templates of a mapping, in order: ``[{"a name": {"match": …, "mapping": {…}}}, …]``."""
-    return tuple(_template(template, engine) for entry in declared for template in entry.values())
+    return tuple(_template(name, template, engine) for entry in declared for name, template in entry.items())
 
 
-def _template(declared: dict[str, Any], engine: str) -> Template:
+def _template(name: str, declared: dict[str, Any], engine: str) -> Template:
     runtime = "runtime" in declared
     regex = declared.get("match_pattern") == "regex"
 
@@ -74,9 +75,8 @@ def _template(declared: dict[str, Any], engine: str) -> Template:
     if runtime:
         kinds &= set(RUNTIME_TYPE_OF)
     mapping = declared["runtime" if runtime else "mapping"]
-    return Template(
-        frozenset(kinds), tests("match"), tests("unmatch"), tests("path_match"), tests("path_unmatch"), mapping, runtime
-    )
+    patterns = (tests(key) for key in ("match", "unmatch", "path_match", "path_unmatch"))
+    return Template(name, frozenset(kinds), *patterns, mapping, runtime)
 
 
 def _texts(value: Any, engine: str) -> list[str]:

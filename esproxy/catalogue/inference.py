@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from esproxy.catalogue.documents import Field
@@ -38,9 +39,12 @@ def new_fields(
     engine: str,
     version: str,
     settings: Mapping[str, Any] | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> dict[str, Definition]:
-    """The fields that a document has and its index does not, for a mapping that is looked at once."""
-    return infer(document, compile_rules(mapping, settings or {}, engine, version), known)
+    """The fields that a document has and its index does not, for a mapping that is looked at once. ``given``: by path, the name
+    of the dynamic template that is to be taken for it."""
+    rules = compile_rules(mapping, settings or {}, engine, version)
+    return infer(document, replace(rules, given=given) if given else rules, known)
 
 
 def infer(document: dict[str, Any], rules: DynamicRules, known: Mapping[str, Field]) -> dict[str, Definition]:

@@ -98,9 +98,18 @@ def reason_for_one(plan: Plan) -> str | None:
             return "mode"
         if key == LIMIT and plan.layout == "per-tenant":
             return "field limit"
-    if plan.mapping.keys() - ROOT[plan.layout]:
+    if plan.mapping.keys() - ROOT[plan.layout] or (plan.layout == "shared" and _makes_runtime(plan.mapping)):
         return "root parameters"
     return None
+
+
+def _makes_runtime(mapping: dict[str, Any]) -> bool:
+    """May documents bring ``runtime`` fields? They stand at the root of the physical index's mapping."""
+    objects = (mapping, *flatten(mapping.get("properties", {})).values())
+    templates = [each for entry in mapping.get("dynamic_templates") or [] if isinstance(entry, dict) for each in entry.values()]
+    return any(str(each.get("dynamic")).lower() == "runtime" for each in objects) or any(
+        isinstance(each, dict) and "runtime" in each for each in templates
+    )
 
 
 def family(plan: Plan, tenant: str, name: str, number: int) -> str:

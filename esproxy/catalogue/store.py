@@ -181,10 +181,11 @@ class Store:
         answer = yield self.call("GET", target)
         return [row["index"] for row in parsed(answer, 200)]
 
-    def put_mapping(self, name: str, properties: dict[str, Any]) -> Steps[None]:
-        """Add fields; what the node refuses is a Refusal. A node merges some changes of a known field silently
-        (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""
-        answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps({"properties": properties}))
+    def put_mapping(self, name: str, properties: dict[str, Any], runtime: dict[str, Any] | None = None) -> Steps[None]:
+        """Add fields, also ``runtime`` ones; what the node refuses is a Refusal. A node merges some changes of a known field
+        silently (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""
+        mapping = {"properties": properties} | ({"runtime": runtime} if runtime else {})
+        answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps(mapping))
         if answer.status == 400:
             raise _refusal(_error(answer), name)
         parsed(answer, 200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,18 +30,20 @@ ROUNDS = 5
 
 class DocumentResolver(PoolResolver):
     """For bodies that hold documents of one index. ``wanted``: fields that the index does not have yet. ``routed``: the client
-    has given a routing, or need not."""
+    has given a routing, or need not; ``templates``: dynamic templates that it has given by path."""
 
-    def __init__(self, plan: Plan, target: Target, *, routed: bool) -> None:
+    def __init__(self, plan: Plan, target: Target, *, routed: bool, templates: dict[str, str] | None = None) -> None:
         super().__init__(plan, [target])
         self.routed = routed
+        self.templates = templates or {}
         self.wanted: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def rules(self) -> DynamicRules:
         index, cluster = self.targets[0].index, self.plan.cluster
         settings = {name.removeprefix("index."): value for name, value in index.settings.items()}
-        return compile_rules(index.mapping, settings, cluster.engine.name, str(cluster.info["version"]["number"]))
+        rules = compile_rules(index.mapping, settings, cluster.engine.name, str(cluster.info["version"]["number"]))
+        return replace(rules, given=self.templates) if self.templates else rules
 
     def document(self, raw: bytes) -> bytes | None:
         """The document as it is stored; None when fields have to be there first. Raises Refusal for one that its index does not
@@ -56,12 +59,14 @@ class DocumentResolver(PoolResolver):
         return _stored(raw, target, self.plan, self.routed)
 
     def _new_fields(self, raw: bytes) -> dict[str, dict[str, Any]]:
+        index = self.targets[0].index
         try:
-            new = infer(json.loads(raw), self.rules, self.targets[0].index.fields)
+            new = infer(json.loads(raw), self.rules, index.fields)
         except Unparsed as error:
             raise error.at(raw) from None
-        if any(definition.get(RUNTIME) for definition in new.values()):
-            raise Refusal("[dynamic: runtime] is not available yet for an index in a pool")
+        for path, definition in new.items():
+            if RUNTIME in definition and (index.reason is None or path.startswith("_")):
+                raise Refusal(f"[{path}] cannot be made a [runtime] field: an index in a pool is created with [dynamic: runtime]")
         return new
 
 

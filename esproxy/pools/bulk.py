@@ -119,7 +119,7 @@ def _address(request: Pooled, record: Record) -> None:
         if not id:
             raise Refusal("if _id is specified it must not be empty")
         if isinstance(record.meta.get("dynamic_templates"), dict):
-            record.meta["dynamic_templates"] = _templates(record.target, record.meta["dynamic_templates"])
+            _templates(record, record.target)
         sent = physical_id(record.target, id)
         returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
@@ -132,11 +132,11 @@ def _address(request: Pooled, record: Record) -> None:
     record.action = {record.verb: {**record.meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
 
 
-def _templates(target: Target, given: dict[str, Any]) -> dict[str, Any]:
-    """Which dynamic template makes which field. Raises Refusal."""
-    if target.naming.inferred and given:
-        raise Refusal("[dynamic_templates] of a record are not available yet for an index in a pool")
-    return {target.naming.field(path): name for path, name in given.items()}
+def _templates(record: Record, target: Target) -> None:
+    """Which dynamic template makes which field: the node's to apply where the node adds the fields."""
+    record.templates = record.meta.pop("dynamic_templates")
+    if not target.naming.inferred:
+        record.meta["dynamic_templates"] = {target.naming.field(path): name for path, name in record.templates.items()}
 
 
 def _returned(request: Pooled, record: Record) -> dict[str, Any]:
@@ -226,9 +226,11 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     if record.out is not None or target is None or source is None:
         return
     key = target.scope, record.verb == "update" or bool(record.routing)
-    resolver = resolvers.get(key)
+    resolver = resolvers.get(key) if not record.templates else None
     if resolver is None:
-        resolver = resolvers[key] = DocumentResolver(plan, target, routed=key[1])
+        resolver = DocumentResolver(plan, target, routed=key[1], templates=record.templates)
+        if not record.templates:
+            resolvers[key] = resolver
     roots = plan.cluster.engine.tables.roots
     state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
     run = core.Pass(plan.cluster.engine.grammar, state, target.written, resolver, max_depth=request.pools.max_depth)

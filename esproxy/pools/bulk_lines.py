@@ -32,6 +32,7 @@ class Record:
     target: Target | None = None
     out: bytes | None = None  # the source as it is sent
     routing: str | None = None  # the client's
+    templates: dict[str, str] = field(default_factory=dict)  # dynamic templates that the client has given by path
     aliased: bool = False  # its name must be an alias's
     error: EsproxyError | None = None
     action: dict[str, Any] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
+from esproxy.catalogue.dynamic_rules import RUNTIME
 from esproxy.catalogue.fields import as_created, for_node, nest, physical_path, place, size
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
@@ -42,12 +43,14 @@ def add_fields(
     if sum(size(field.type) for field in stored.doc.fields.values()) + added > limit:
         raise Refusal(f"Limit of total fields [{limit}] has been exceeded while adding new fields [{added}]")
     placed: dict[str, Field] = {}
+    runtime = {path: definition for path, definition in missing.items() if RUNTIME in definition}  # of an index that is alone
+    mapped = {path: definition for path, definition in missing.items() if path not in runtime}
 
     def claim(claims: Claims) -> None:
         before = len(claims.fields)
         placed.clear()
         common = stored.doc.mapping if as_created(stored.doc) else None
-        placed.update(place(missing, stored.doc.fields, claims.fields, common, alone=stored.doc.reason is not None))
+        placed.update(place(mapped, stored.doc.fields, claims.fields, common, alone=stored.doc.reason is not None))
         if len(claims.fields) == before:
             raise NoChange
         if len(claims.fields) > cat.caps.node_fields:
@@ -59,7 +62,8 @@ def add_fields(
     if len(claims.doc.fields) >= cat.caps.fields:
         yield from seal(cat, stored.doc.family, physical)
     try:
-        yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)))
+        made = {path: {key: value for key, value in each.items() if key != RUNTIME} for path, each in runtime.items()}
+        yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)), made)
     except Refusal as error:
         for path, placing in placed.items():
             for sent, written in ((placing.physical, path), (placing.physical.rpartition(".")[2], path.rpartition(".")[2])):
@@ -70,6 +74,7 @@ def add_fields(
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}
         new = {path: f for path, f in new.items() if _fits(path, f, index.fields | new)}
+        new |= {path: Field(each, path) for path, each in runtime.items() if path not in index.fields}
         if not new:
             raise NoChange
         index.fields |= new

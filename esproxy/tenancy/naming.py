@@ -208,7 +208,8 @@ class Shared:
                     del definition["fields"]
             if definition.get("type") == "object" and path in parents:
                 del definition["type"]
-        root = {key: value for key, value in physical.items() if key in self.index.mapping and key not in ROOT["shared"]}
+        declared = {*self.index.mapping, "runtime"}  # which documents bring, too
+        root = {key: value for key, value in physical.items() if key in declared and key not in ROOT["shared"]}
         for key, value in self.index.mapping.items():
             if key != "properties" and key in ROOT["shared"]:
                 root[key] = str(value).lower() if key == "dynamic" else value
