@@ -37,16 +37,23 @@ REFUSED = ("search.default_pipeline", "blocks.", "routing_partition_size")
 NEUTRAL = ("_none", False, "false", None)
 # Beginnings of names: how soon, how often, how safely; of what is shown by an answer, nothing.
 SHOWN = (
-    "allocation.max_retries", "auto_expand_replicas", "codec", "flush_after_merge", "gc_deletes", "indexing.slowlog.", "merge.",
+    "allocation.max_retries", "auto_expand_replicas", "flush_after_merge", "gc_deletes", "indexing.slowlog.", "merge.",
     "number_of_replicas", "priority", "refresh_interval", "requests.cache.enable", "routing.", "search.idle.", "search.slowlog.",
     "search.throttled", "translog.", "unassigned.", "warmer.enabled", "write.wait_for_active_shards", "max_refresh_listeners",
 )  # fmt: skip
 
-# Those that no index changes while it is open, as nodes have it.
+# Those that no index changes while it is open, as nodes have it; and of these, those that none ever changes.
+FINAL = ("number_of_shards", "mode", "sort.", "soft_deletes.enabled", "routing_partition_size", "routing_path")
 STATIC = (
-    "number_of_shards", "number_of_routing_shards", "routing_partition_size", "sort.", "soft_deletes.enabled", "store.type",
-    "mode",
+    *FINAL, "analysis.", "codec", "load_fixed_bitset_filters_eagerly", "number_of_routing_shards", "shard.check_on_startup",
+    "similarity.", "store.type",
 )  # fmt: skip
+SINCE_9 = (
+    "The setting(s) [[{}]] cannot be modified on an index once it is created. You will need to",
+    "You can either resubmit the update with `?reopen=true`, or",
+    " create a new index with the desired setting(s) and reindex your data."
+    " See https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-reindex",
+)
 
 
 def flat_settings(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -152,7 +159,7 @@ def put_settings(request: Pooled) -> Steps[Reply]:
         raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
     targets = yield from some(request, request.parts.get("index", "_all"))
     keep = request.plan.query.get("preserve_existing", "false") == "true"
-    _check_static([target for target in targets if target.index.reason is None], wanted)
+    _check_static(request, [target for target in targets if target.index.reason is None], wanted)
     for target in targets:
         _check(target, wanted)
     for target in targets:
@@ -174,12 +181,18 @@ def _nodes(name: str, target: Target) -> bool:
     return target.dedicated or (name == LIMIT and not target.naming.inferred)
 
 
-def _check_static(targets: list[Target], wanted: dict[str, Any]) -> None:
+def _check_static(request: Pooled, targets: list[Target], wanted: dict[str, Any]) -> None:
     """Raises Refusal, in a node's words, for what is decided once and for all."""
     fixed = [name for name in wanted if name.removeprefix("index.").startswith(STATIC)]
     open = ", ".join(f"[{target.name}/{target.uuid}]" for target in targets if target.entry.state != CLOSED)
-    if fixed and open:
-        raise Refusal(f"Can't update non dynamic settings [[{', '.join(fixed)}]] for open indices [{open}]")
+    if not fixed or not open:
+        return
+    told = f"[[{', '.join(fixed)}]] for open indices [{open}]"
+    if not request.product or int(str(request.plan.cluster.info["version"]["number"]).partition(".")[0]) < 9:
+        raise Refusal(f"Can't update non dynamic settings {told}")
+    final = [name for name in fixed if name.removeprefix("index.").startswith(FINAL)]
+    never, reopened, rest = SINCE_9
+    raise Refusal(f"Can't update non dynamic setting(s) {told}. {never.format(', '.join(final)) if final else reopened}{rest}")
 
 
 def _check(target: Target, wanted: dict[str, Any]) -> None:
