@@ -232,6 +232,8 @@ class Exchange(Holding):
     # --- a bulk beyond the window ------------------------------------------------------------------
 
     def _begin_bulk(self, plan: Plan) -> Step | None:
+        if self.yaml:
+            raise Refusal("the answer to a bulk as large as this one can only be JSON here", status=406)
         limits = self.gateway.settings.limits
         self.media = requests.media_type(plan)
         self.bulk = BulkStream(plan, limits, pooled=self.pools is not None)
@@ -299,7 +301,8 @@ class Exchange(Holding):
                 return self._bulk_fed(self.bulk, chunk, last)
             self._release()
             limits = self.gateway.settings.limits
-            restore = answers.way_back(self.plan, head, limits.max_body, self._afford)
+            way = answers.Whole if self.yaml else answers.way_back
+            restore = way(self.plan, head, limits.max_body, self._afford)
             window = None if isinstance(restore, answers.Whole) else limits.window
             told = AnswerHead(answers.client_status(self.plan, head.status), headers)
             self.back = WayBack(told, restore, window, counts=self.head.method == "HEAD")
@@ -314,7 +317,7 @@ class Exchange(Holding):
         self.claim, onward.claim = onward.claim, None
         window = self.gateway.settings.limits.window
         head = AnswerHead(large.status, large.headers)
-        self.back = WayBack(head, large.restore, window, counts=self.head.method == "HEAD")
+        self.back = WayBack(head, large.restore, None if self.yaml else window, counts=self.head.method == "HEAD")
         self.state, self.wants = State.ANSWER, ANSWER
         first, large.first = large.first, b""
         at = 0
@@ -343,6 +346,8 @@ class Exchange(Holding):
             if back.writing:
                 self._release()  # the client has taken what was held, else no more would have been read
             step = back.give(out, False)
+            if self.yaml and back.size > self.gateway.settings.limits.max_body:
+                raise UpstreamFailed("overflow", f"more than {self.gateway.settings.limits.max_body} bytes")
             back.fed += len(chunk)
             if not back.writing and back.fed > FREE and self.claim is None:
                 return self._answer_claim()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from enum import Enum
 
+from esproxy import asyaml
 from esproxy.budget import Claim
 from esproxy.bulkstream import BulkStream
 from esproxy.common import Common
 from esproxy.errors import EsproxyError, Violation
-from esproxy.exchange import BODY, GO, Abort, Onward, Procedure, Release, Step, Until
+from esproxy.exchange import BODY, GO, Abort, Onward, Procedure, Release, Reply, Step, Until
 from esproxy.heads import Head
 from esproxy.largebody import LargeBody
 from esproxy.plan import Plan
@@ -32,7 +33,7 @@ class State(Enum):
 class Holding:
     __slots__ = (
         "back", "bulk", "claim", "gateway", "head", "kept", "large", "media", "onward", "part", "parts", "plan", "pools",
-        "size", "state", "wants", "whole",
+        "size", "state", "wants", "whole", "yaml",
     )  # fmt: skip
 
     def __init__(self, gateway: Common, head: Head) -> None:
@@ -45,6 +46,7 @@ class Holding:
         self.parts: list[bytes] = []  # of the body, while it is held
         self.size = 0
         self.whole = False
+        self.yaml = asyaml.wanted(head)
         self.bulk: BulkStream | None = None  # the body is a bulk beyond the window
         self.part: Spool | None = None  # of that bulk, until it is answered
         self.large: LargeBody | None = None  # the body is another one beyond the window
@@ -65,7 +67,7 @@ class Holding:
         self._release()
         if not isinstance(step, Release):
             self._let_go()
-        return step
+        return asyaml.as_yaml(step) if self.yaml and isinstance(step, Reply) else step
 
     def _let_go(self) -> None:
         """Close what lies in files; memory goes by itself."""

@@ -135,11 +135,11 @@ class Plan:
         self.spelled[sent] = name
         return sent
 
-    def expression(self, text: str) -> str:
+    def expression(self, text: str, *, aliases: bool = False) -> str:
         if self.pattern is not None:
             for term in text.split(","):
                 self._adopt(term.removeprefix("-"))
-        return self.owner().names.expression(text, self.spelled, product=self.product)
+        return self.owner().names.expression(text, self.spelled, product=self.product, aliases=aliases)
 
     def name(self, name: str) -> str:
         """The physical name of a pipeline."""

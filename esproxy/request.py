@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from esproxy import asyaml
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.api.target import build, parse
@@ -20,7 +21,7 @@ from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.tenant import Tenants
 
 FORWARDED = (b"accept", b"traceparent", b"tracestate")
-FORMS = (b"yaml", b"cbor", b"smile")  # in which nodes answer too; a cat table is text or JSON
+FORMS = (b"yaml", b"cbor", b"smile")  # in which nodes answer too
 JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"))
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
 # A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it:
@@ -128,7 +129,7 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         if plan.head.method in ("PUT", "POST"):
             return plan.alias(value)
         beside = value == "_all" and plan.route.row.listed == "index"  # all aliases, of the indices that the path names
-        return value if beside else plan.expression(value)
+        return value if beside else plan.expression(value, aliases=plan.head.method in ("GET", "HEAD"))
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
     if kind in (Kind.ID, Kind.COPY, Kind.FIELD, Kind.NODE):
@@ -156,8 +157,8 @@ def _physical_query(plan: Plan) -> dict[str, str]:
         elif name == "filter_path" and (plan.route.row.keyed or cat or known_by_place):
             plan.filter_path = FilterPath(value)
         elif name == "format":
-            if value in ("yaml", "cbor", "smile"):
-                raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+            if value in ("cbor", "smile"):
+                raise Refusal(f"the parameter [format] can only be [json] or [yaml] here, not [{value}]")
             if plan.route.row.answer == "text":
                 out[name] = value
         else:
@@ -219,8 +220,10 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
         out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
     for name, value in out:
         if name == b"accept" and any(form in value.lower() for form in FORMS):
-            told = value.decode("latin-1")
-            raise Refusal(f"answers are JSON here: the Accept header [{told}] is not supported", status=406)
+            if not asyaml.wanted(plan.head):
+                told = value.decode("latin-1")
+                raise Refusal(f"answers are JSON or YAML here: the Accept header [{told}] is not supported", status=406)
+            out[out.index((name, value))] = (name, asyaml.JSON)
         if len(value) > MAX_HEADER:
             reason = f"the header [{name.decode()}] is larger than {MAX_HEADER} bytes"
             raise Refusal(reason, type="too_long_http_header_exception")

@@ -57,7 +57,7 @@ def get_alias(request: Pooled) -> Steps[Reply]:
         seen |= own.keys()
         if own or named is None:
             out[target.name] = {"aliases": own}
-    absent = [name for name in patterns if "*" not in name and not name.startswith("-") and name not in seen]
+    absent = _absent(patterns, seen)
     if absent:
         words = "alias" if len(absent) == 1 else "aliases"
         tree = {"error": f"{words} [{','.join(sorted(absent))}] missing", "status": 404, **out}
@@ -74,6 +74,21 @@ def chosen(patterns: list[str], names: list[str]) -> set[str]:
         else:
             chosen |= set(matching(pattern, names))
     return chosen
+
+
+def _absent(patterns: list[str], seen: set[str]) -> list[str]:
+    """The names that were asked for and not seen. A name that an exclusion behind the first pattern takes away was not asked
+    for; an exclusion before the first pattern is a name like any other, and no alias has such a one.
+    """
+    first = next((place for place, text in enumerate(patterns) if "*" in text), len(patterns))
+    absent = []
+    for place, name in enumerate(patterns):
+        if "*" in name or name in seen or (place > first and name.startswith("-")):
+            continue
+        later = [text[1:] for text in patterns[max(place + 1, first) :] if text.startswith("-")]
+        if not any(matching(text, [name]) for text in later):
+            absent.append(name)
+    return absent
 
 
 def aliases_of(directory: Directory, index: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from esproxy import asyaml
 from esproxy.answer import AnswerResolver, client_headers, encode, restore_error
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Answer, Call, Calls, Procedure, Reply, Send
@@ -65,7 +66,9 @@ def columns_of(plan: Plan, rows: cat.Rows) -> list[str]:
 
 
 def wants_json(plan: Plan) -> bool:
-    """``format`` goes before ``Accept``, of which OpenSearch knows the plain media type only."""
+    """``format`` goes before ``Accept``, of which OpenSearch knows the plain media type only. YAML is made of JSON."""
+    if asyaml.wanted(plan.head):
+        return True
     if "format" in plan.drawing:
         return plan.drawing["format"] == "json"
     accept = (plan.head.get(b"accept") or b"").lower()

@@ -42,8 +42,8 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             if plan.route.row.name not in DOCUMENT:
                 plan.filter_path = FilterPath(value)
         elif name == "format":
-            if value in ("yaml", "cbor", "smile"):
-                raise Refusal(f"the parameter [format] can only be [json] here, not [{value}]")
+            if value in ("cbor", "smile"):
+                raise Refusal(f"the parameter [format] can only be [json] or [yaml] here, not [{value}]")
         elif name in RESOLVED or name in _in_path(plan) or kind is Kind.LUCENE or ("q" in known and name in QUERY_STRING):
             continue
         elif kind is Kind.ROUTING:

@@ -63,8 +63,12 @@ class PrefixNames:
         spelled[physical] = name
         return physical
 
-    def expression(self, text: str, spelled: dict[str, str], *, product: bool) -> str:
-        """The physical expression for a comma list of terms. Raises Refusal."""
+    def expression(self, text: str, spelled: dict[str, str], *, product: bool, aliases: bool = False) -> str:
+        """The physical expression for a comma list of terms. Raises Refusal.
+
+        ``aliases``: it says which of the aliases there are to tell of. There exclusions alone tell of none, and a node names
+        those of them that are plain as missing (measured, both engines), so they are sent.
+        """
         if PLAIN_NAME.fullmatch(text):
             physical = self.prefix + text
             spelled[physical] = text
@@ -85,7 +89,7 @@ class PrefixNames:
                 physical = "-" + self._term(term[1:], product)
             elif term.startswith("-"):  # OpenSearch takes it for a name; no index has such a one, and the node says so
                 physical = "-" + self._term(term[1:], product)
-                literal = literal or term
+                literal = literal or ("" if aliases else term)
             else:
                 physical = self._term(term, product)
                 positive = True
@@ -94,7 +98,7 @@ class PrefixNames:
             out.append(physical)
         if not positive and literal:
             raise no_such_index(literal)
-        if not positive:
+        if not positive and not aliases:
             spelled[self.nothing] = text
             return self.nothing
         joined = ",".join(out)

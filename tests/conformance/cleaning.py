@@ -87,7 +87,11 @@ class Cleaner:
         if answer.status in REFUSED:
             self.unlisted.add(kind.name)
             return []
-        return [] if answer.status == 404 else sorted(kind.names(answer.body))
+        if answer.status == 404:
+            return []
+        if answer.error:
+            raise RuntimeError(f"GET {kind.listing}: {answer.status} {answer.text[:300]}")
+        return sorted(kind.names(answer.body))
 
     def _delete_indices(self, names: list[str]) -> None:
         for start in range(0, len(names), AT_ONCE):

@@ -1,0 +1,99 @@
+"""Answers as YAML: the text, who asks for it, and that nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from esproxy import asyaml
+from esproxy.exchange import Reply
+from esproxy.heads import Head
+from tests.conformance.reading import documents
+
+ERROR = b'{"error":{"root_cause":[{"type":"x","reason":"no such \\"y\\""}],"type":"x"},"status":404}'
+AS_NODES_SAY_IT = """---
+error:
+  root_cause:
+  - type: "x"
+    reason: "no such \\"y\\""
+  type: "x"
+status: 404
+"""
+ROWS = b'[{"alias":"a","filter":"-"},{"alias":"b","filter":"*"}]'
+ROWS_AS_NODES_SAY_THEM = """---
+- alias: "a"
+  filter: "-"
+- alias: "b"
+  filter: "*"
+"""
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (ERROR, AS_NODES_SAY_IT),
+        (ROWS, ROWS_AS_NODES_SAY_THEM),
+        (b"[]", "--- []\n"),
+        (b"{}", "--- {}\n"),
+        (b'{"a":[],"b":{},"c":null,"d":true}', "---\na: []\nb: {}\nc: null\nd: true\n"),
+        (b'{"m":[1.0,1E+3,12345678901234567890]}', "---\nm:\n- 1.0\n- 1E+3\n- 12345678901234567890\n"),
+        (b'{"a":[[1,[2]],[{"b":[3]}]]}', "---\na:\n- - 1\n  - - 2\n- - b:\n    - 3\n"),
+        (b'{"true":1,"a b":1,"1":1,"":1,"x.y-z":1}', '---\n"true": 1\n"a b": 1\n"1": 1\n"": 1\nx.y-z: 1\n'),
+        ('{"u":"\u2028é\\u0001"}'.encode(), '---\nu: "\\u2028é\\u0001"\n'),
+    ],
+)
+def test_json_becomes_the_yaml_of_nodes(body: bytes, said: str) -> None:
+    assert asyaml.text(body) == said
+
+
+@given(VALUES)
+def test_yaml_means_what_the_json_does(value: Any) -> None:
+    body = json.dumps(value).encode()
+    read = yaml.safe_load(asyaml.text(b'{"a":' + body + b"}"))
+    if not any(isinstance(one, float) for one in _leaves(value)):  # YAML 1.1 takes 1e16 for a text; what it says is the same
+        assert read == {"a": value}
+    assert [str(one) for one in documents(asyaml.text(b"[" + body + b"]"))] == [str([value])]
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict | list):
+        return [leaf for one in (value.values() if isinstance(value, dict) else value) for leaf in _leaves(one)]
+    return [value]
+
+
+@pytest.mark.parametrize(
+    ("target", "accept", "wanted"),
+    [
+        (b"/a/_doc/1", b"application/yaml", True),
+        (b"/a/_doc/1", b"Application/YAML; charset=UTF-8", True),
+        (b"/a/_doc/1", b"application/yaml, */*", False),
+        (b"/a/_doc/1", b"application/json", False),
+        (b"/a/_doc/1", None, False),
+        (b"/a/_doc/1?format=yaml", b"application/json", True),
+        (b"/a/_doc/1?format=json", b"application/yaml", False),
+        (b"/a/_doc/format=yaml", None, False),
+        (b"/a/_doc/1?date_format=yaml", None, False),
+    ],
+)
+def test_yaml_is_asked_for_by_header_or_parameter(target: bytes, accept: bytes | None, wanted: bool) -> None:
+    assert asyaml.wanted(Head("GET", target, [] if accept is None else [(b"accept", accept)])) is wanted
+
+
+def test_answer_that_is_no_json_stays_as_it_is() -> None:
+    plain = Reply(200, [(b"content-type", b"text/plain")], b"a b\n")
+    assert asyaml.as_yaml(plain) is plain
+
+
+def test_answer_keeps_its_other_headers() -> None:
+    told = asyaml.as_yaml(Reply(404, [(b"warning", b"299"), (b"content-type", b"application/json; charset=UTF-8")], ERROR))
+    assert (told.status, told.headers) == (404, [(b"warning", b"299"), (b"content-type", b"application/yaml")])
+    assert told.body.decode() == AS_NODES_SAY_IT
