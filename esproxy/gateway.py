@@ -25,7 +25,7 @@ from esproxy.budget import FREE
 from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
 from esproxy.common import Common
-from esproxy.errors import EsproxyError, UpstreamFailed, too_large
+from esproxy.errors import EsproxyError, Refusal, UpstreamFailed, too_large
 from esproxy.exchange import ANSWER, BODY, Need, Onward, Outcome, Reply, Send, Step
 from esproxy.heads import AnswerHead, Head
 from esproxy.holding import Holding, State, turn

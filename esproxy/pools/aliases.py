@@ -166,6 +166,9 @@ def _action(request: Pooled, verb: str, options: dict[str, Any]) -> Steps[tuple[
     """The changes of an action, and how Elasticsearch tells of it."""
     if verb not in ACTIONS:
         raise Refusal(f"Unknown action [{verb}]")
+    empty = next((name for name in ("aliases", "indices") if options.get(name) == []), None)
+    if empty is not None:
+        raise _unparsed(f"[{empty}] can't be empty")
     indices = _list(options.pop("index", None)) + _list(options.pop("indices", None))
     aliases = _list(options.pop("alias", None)) + _list(options.pop("aliases", None))
     must_exist = options.pop("must_exist", None)

@@ -22,6 +22,8 @@ from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
 
+NO_SIZE = frozenset(("0", "-1"))
+
 
 def search(request: Pooled) -> Steps[Reply | Large]:
     """``search`` and ``count``."""
@@ -43,6 +45,8 @@ def by_query(request: Pooled) -> Steps[Reply | Large]:
 
 def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply | Large]:
     plan = request.plan
+    if plan.query.get("pre_filter_shard_size", "1") in NO_SIZE:  # nodes look at it before they look for the index
+        raise Refusal("preFilterShardSize must be >= 1")
     given = body_with_query(plan, request.body)
     token = point_in_time(given)
     pit = opened(request, token, "pit") if token is not None else None

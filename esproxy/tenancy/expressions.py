@@ -191,6 +191,8 @@ def _reached(directory: Directory, terms: list[str], options: Options, product: 
             reached.pop(name, None)
         elif concrete(directory, name):
             if not options.aliases and name not in directory.indices:
+                if lenient:
+                    continue
                 reason = f"The provided expression [{name}] matches an alias, specify the corresponding concrete indices instead."
                 raise Refusal(reason)
             reached[name] = None

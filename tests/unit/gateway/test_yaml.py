@@ -14,6 +14,7 @@ from esproxy import asyaml
 from esproxy.exchange import Reply
 from esproxy.heads import Head
 from tests.conformance.reading import documents
+from tests.unit.gateway.whole import ask, gateway, sent
 
 ERROR = b'{"error":{"root_cause":[{"type":"x","reason":"no such \\"y\\""}],"type":"x"},"status":404}'
 AS_NODES_SAY_IT = """---
@@ -97,3 +98,49 @@ def test_answer_keeps_its_other_headers() -> None:
     told = asyaml.as_yaml(Reply(404, [(b"warning", b"299"), (b"content-type", b"application/json; charset=UTF-8")], ERROR))
     assert (told.status, told.headers) == (404, [(b"warning", b"299"), (b"content-type", b"application/yaml")])
     assert told.body.decode() == AS_NODES_SAY_IT
+
+
+YAML = [(b"accept", b"application/yaml")]
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_node_is_asked_for_json_and_client_gets_yaml(engine: str) -> None:
+    one = sent(gateway(engine), "GET", "/l/_doc/1", headers=YAML)
+    assert (b"accept", b"application/json") in one.send.headers
+    told = one.answer({"_index": "acme.l", "_id": "1", "found": False}, status=404)
+    assert told.body == b'---\n_index: "l"\n_id: "1"\nfound: false\n'
+    assert (b"content-type", b"application/yaml") in told.headers
+
+
+def test_parameter_that_asks_for_yaml_is_not_sent_to_the_node() -> None:
+    one = sent(gateway(), "GET", "/l/_doc/1?format=yaml")
+    assert one.target == "/acme.l/_doc/1"
+    assert one.answer({"_index": "acme.l"}).body == b'---\n_index: "l"\n'
+
+
+def test_yaml_answer_is_written_when_it_is_whole() -> None:
+    one = sent(gateway(limits={"window": 1024}), "GET", "/l/_search", headers=YAML)
+    hits = b",".join(b'{"_index":"acme.l","_id":"%d","_source":{"pad":"%s"}}' % (i, b"x" * 100) for i in range(40))
+    body = b'{"took":1,"hits":{"hits":[' + hits + b"]}}"
+    steps = one.pieces(*(body[at : at + 500] for at in range(0, len(body), 500)))
+    assert [type(step) for step in steps] == [Reply]
+    assert documents(steps[0].body.decode())[0]["hits"]["hits"][39]["_index"] == "l"
+
+
+def test_yaml_answer_with_anothers_name_is_withheld() -> None:
+    one = sent(gateway(), "GET", "/l/_doc/1", headers=YAML)
+    told = one.answer({"_index": "zenith.l", "_id": "1", "found": True})
+    assert told.status == 500 and b"zenith" not in told.body
+    assert told.body.startswith(b"---\nerror:\n")
+
+
+def test_refusal_is_yaml_too() -> None:
+    step = ask(gateway(), "GET", "/l/_doc/1?nonsense=1", headers=YAML)
+    assert isinstance(step, Reply) and step.status == 400
+    assert documents(step.body.decode())[0]["status"] == 400
+
+
+def test_yaml_for_a_bulk_beyond_the_window_is_refused() -> None:
+    lines = b'{"index":{"_index":"l","_id":"1"}}\n{"pad":"%s"}\n' % (b"x" * 2000)
+    step = ask(gateway(limits={"window": 1024}), "POST", "/_bulk", lines, headers=YAML)
+    assert isinstance(step, Reply) and step.status == 406

@@ -92,3 +92,14 @@ def test_tenant_ids_that_are_not_legal(tenant):
 @pytest.mark.parametrize("tenant", ["a", "0", "acme-eu_1", "a" * 64])
 def test_tenant_ids_that_are_legal(tenant):
     assert legal_tenant(tenant)
+
+
+@pytest.mark.parametrize("product", [True, False])
+@pytest.mark.parametrize(
+    ("text", "physical"),
+    [("-a", "-acme.a"), ("-a,-b*", "-acme.a,-acme.b*"), ("-a,b*", "-acme.a,acme.b*"), ("b*,-a", "acme.b*,-acme.a")],
+)
+def test_exclusions_among_aliases_are_sent_as_they_are(text, physical, product):
+    spelled = {}
+    assert NAMES.expression(text, spelled, product=product, aliases=True) == physical
+    assert all(term.lstrip("-").startswith("acme.") for term in physical.split(","))
