@@ -38,6 +38,9 @@ def declaration(request: Pooled, *, required: bool = False) -> dict[str, Any]:
     if run.status is not core.Status.OK:
         raise bodies.refusal(plan, run, request.body)
     tree = orjson.loads(out)
+    check = bodies.CHECKS.get(plan.route.row.name)
+    if check is not None:
+        check(tree)
     return tree if isinstance(tree, dict) else {}
 
 

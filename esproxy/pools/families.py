@@ -7,6 +7,7 @@ from typing import NamedTuple
 from esproxy.errors import Refusal
 from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, mappings, settings, states
 from esproxy.pools import search as searches
+from esproxy.pools.analyze import analyze
 from esproxy.pools.bulk import bulk
 from esproxy.pools.field_caps import field_caps
 from esproxy.pools.frame import Family
@@ -58,6 +59,7 @@ FAMILIES: dict[str, Served] = {
     "indices.put_settings": Served(settings.put_settings, True),
     "indices.open": Served(states.open_indices, True),
     "indices.close": Served(states.close_indices, True),
+    "indices.analyze": Served(analyze),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
     "indices.forcemerge": Served(admin.shards),

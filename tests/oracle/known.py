@@ -14,7 +14,7 @@ ALL = "dedicated per-tenant shared"
 NOT_IN_POOLS = (
     *("lifecycle.upgrading",),
     *("statistics.stats", "statistics.shards", "statistics.cat_shards"),
-    *("analysis.analyze", "analysis.term_vectors", "resizing.rollover", "resizing.resize"),
+    *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
     *("cluster.node", "cluster.state", "cluster.figures"),
     *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),

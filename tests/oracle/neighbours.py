@@ -54,6 +54,8 @@ class Neighbour:
         names = [*names, f"{self.canary}-own"]
         for name in [*names, f".{self.canary}-hidden"] if hidden else names:
             body = alike.get(name, self.definition(name))
+            aliases = {alias: properties for alias, properties in (body.get("aliases") or {}).items() if alias not in names}
+            body = {**body, "aliases": aliases} if "aliases" in body else body
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
         if hidden:
             self.load_templates(client)

@@ -1,4 +1,4 @@
-"""Closed indices in pools: who is told so, who passes them by, who takes them as they are; and the table of aliases."""
+"""Closed indices in pools: who is told so, who passes them by, who takes them as they are; analysis; the table of aliases."""
 
 from __future__ import annotations
 
@@ -96,6 +96,24 @@ def test_search_among_several_that_names_a_closed_index_fails_alone() -> None:
     status, answer = closed().ask("POST", "/_msearch", body, lambda send: found)
     first, second = answer["responses"]
     assert (status, first["status"], first["error"]["type"], second["status"]) == (200, 400, "index_closed_exception", 200)
+
+
+# --- _analyze ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["/logs/_analyze", "/_analyze", "/_analyze?index=logs"])
+@pytest.mark.parametrize("key", ["stopwords_path", "synonyms_set"])
+def test_analysis_reads_no_file_of_a_node(target: str, key: str) -> None:
+    it = gate()
+    body = {"text": "a", "tokenizer": "standard", "filter": [{"type": "multiplexer", "filters": [{"type": "stop", key: "x"}]}]}
+    status, answer = it.ask("POST", target, body)
+    assert (status, it.sends) == (400, []) and key in answer["error"]["reason"]
+
+
+def test_field_to_analyze_for_is_the_pool_s() -> None:
+    it = gate()
+    assert it.ask("POST", "/logs/_analyze", {"text": "a", "field": "n"}, lambda send: {"tokens": []}) == (200, {"tokens": []})
+    assert (it.sent.target, it.body) == (b"/pool~logs-1/_analyze", {"text": "a", "field": "n~2"})
 
 
 # --- _cat/aliases -----------------------------------------------------------------------------------------
