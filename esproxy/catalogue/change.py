@@ -95,7 +95,7 @@ def _change(
 
 def own(doc: D) -> D:
     """A copy to edit: what is in a document is frozen, but for its lists and dicts."""
-    parts = {f.name: getattr(doc, f.name) for f in fields(doc)}
+    parts = {f.name: getattr(doc, f.name) for f in fields(doc) if f.init}
     return replace(doc, **{name: copy(part) for name, part in parts.items() if isinstance(part, (list, dict))})
 
 

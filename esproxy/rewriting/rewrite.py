@@ -34,6 +34,7 @@ class PoolResolver:
         self.plan = plan
         self.targets = targets
         self.fields = FieldNames(targets)
+        self.plain = targets[0].plain if len(targets) == 1 else frozenset()
         self.cursors: dict[str, str] = {}
         self.named = False  # the body has positions for the second pass
         self.read_meta = False  # ``_index`` or ``_id`` is asked for as a field
@@ -52,6 +53,8 @@ class PoolResolver:
         return all(target.naming.own_terms for target in self.targets)
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
+        if raw in self.plain and kind is Kind.FIELD:
+            return raw
         if kind in NAMED:
             self.named = self.named or raw != b"null"
             return raw

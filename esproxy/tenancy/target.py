@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -46,6 +46,25 @@ STOPS = {
 }  # where nodes look by default
 
 
+T = TypeVar("T")
+
+
+class of_index(Generic[T]):  # noqa: N801 (it is used as ``property`` is)
+    """A property that the index document alone decides: made once for each version of it, and kept with it."""
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make = make
+        self.name = make.__name__
+
+    def __get__(self, target: Target, owner: type) -> T:
+        made = target.index.made
+        try:
+            value: T = made[self.name]
+        except KeyError:
+            value = made[self.name] = self.make(target)
+        return value
+
+
 class Target:
     """``index`` is the index document: declared mapping, settings, fields. ``filters``: of the aliases it was reached
     through, when it was by aliases alone."""
@@ -62,17 +81,17 @@ class Target:
         self.scope = names.scope(tenant, entry.n)
         self.id_front = self.scope + ID_END
 
-    @cached_property
+    @of_index
     def shards(self) -> scopes.Shards:
         return scopes.Shards.of(self.index.settings)
 
-    @cached_property
+    @of_index
     def uuid(self) -> str:
         """What tells one creation of an index from the next, as 22 characters."""
         digest = hashlib.blake2b(self.scope.encode(), digest_size=16, person=b"esproxy index").digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    @cached_property
+    @of_index
     def requires_routing(self) -> bool:
         return required(self.index.mapping)
 
@@ -109,12 +128,19 @@ class Target:
         except ValueError:
             raise Violation("a routing") from None
 
-    @cached_property
+    @of_index
     def known(self) -> Known:
         """Which documents bring no field."""
         return Known(self.index.mapping, self.index.settings, self.index.fields)
 
-    @cached_property
+    @of_index
+    def plain(self) -> frozenset[bytes]:
+        """Names of fields, as they stand in a body, that need no thought: they are there, and called so in the pool."""
+        own = self.naming.any or self.joins
+        names = () if own else (path for path, field in self.index.fields.items() if field.physical == path)
+        return frozenset(orjson.dumps(name) for name in names if not name.startswith("_") and "#" not in name and "*" not in name)
+
+    @of_index
     def joins(self) -> list[str]:
         """The fields of type join."""
         return list(join_paths(self.index.mapping.get("properties")))
@@ -132,14 +158,19 @@ class Target:
     def physical(self) -> str:
         return self.entry.physical
 
-    @cached_property
+    @of_index
     def naming(self) -> Naming:
         return naming_of(self.entry.layout, self.index)
 
-    @cached_property
+    @of_index
     def written(self) -> core.Bindings:
-        """For documents of this index: made once for all of a bulk."""
-        return request_bindings([self], filtered=False)
+        """For documents of this index."""
+        return _request_bindings([self], filtered=False)
+
+    @of_index
+    def searched(self) -> core.Bindings:
+        """For searches over all of this index."""
+        return _request_bindings([self], filtered=True)
 
 
 def absent(tenant: str, name: str) -> str:
@@ -187,6 +218,12 @@ def _own(physical: list[str]) -> dict[str, Any]:
 def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
     """Requests over these targets. ``filtered``: every query root gets their filter; else it is no search: documents, mappings, a
     query over one document of known scope."""
+    if len(targets) == 1 and not targets[0].dedicated and not targets[0].filters:
+        return targets[0].searched if filtered else targets[0].written
+    return _request_bindings(targets, filtered=filtered)
+
+
+def _request_bindings(targets: list[Target], *, filtered: bool) -> core.Bindings:
     actions = dict(STOPS)
     if len(targets) == 1:
         actions |= targets[0].naming.request
