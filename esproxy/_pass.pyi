@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind
@@ -26,6 +27,21 @@ class Body:
     @property
     def unknown(self) -> int: ...
     def feed(self, data: bytes, last: bool) -> bytes: ...
+
+class Hits:
+    """What of a resolver of hits is answered without Python; see _pass.pyx."""
+
+    here: Any
+    last: Any
+    before: Any
+    only: list[Any]
+    token: bytes
+    name_token: bytes
+    front: bytes
+    bare: bytes
+    nest: bytes | None
+    verified: bool
+    waiting: bool
 
 class Pass(Body):
     def __init__(

@@ -93,7 +93,7 @@ class Index:
     reason: str | None = None  # of a pool of one
     fields: dict[str, Field] = field(default_factory=dict)  # logical path → what it is
     changes: list[str] = field(default_factory=list)
-    made: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # of this version, for all who use it
+    made: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # of it, for all who use it
 
 
 @dataclass(slots=True, frozen=True)

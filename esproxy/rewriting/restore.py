@@ -36,8 +36,9 @@ MARK = re.compile(rb'"\x00(\d+)"')
 FAR = 64 << 10  # an id comes right behind its index, or none does
 
 
-class PoolAnswer:
-    """Answers the core's stops. ``sent_as``: names that were sent for what is no index in a pool → what the client wrote."""
+class PoolAnswer(core.Hits):
+    """Answers the core's stops. Hits of an index that is alone in its physical one are answered by ``core.Hits``, which is told
+    here what it needs. ``sent_as``: names that were sent for what is no index in a pool → what the client wrote."""
 
     def __init__(self, plan: Plan, targets: Iterable[Target], sent_as: dict[str, str], *, error: bool = False) -> None:
         self.plan = plan
@@ -52,10 +53,9 @@ class PoolAnswer:
             self.indices.setdefault(target.physical, []).append(target)
         self.here: list[Target] = []  # those of the index that was named last
         self.last: Target | None = None  # whose id was seen since, or the only one of that index
-        self.front = b""  # of the token of an id, if that is the only one of its index
-        self.seen: dict[bytes, tuple[bytes, list[Target], bytes]] = {}  # token of such an index → what it becomes, and its state
         self.verified = False  # an id has been checked since
         self.before: Target | None = None  # the last one until a name came
+        self.spelled: dict[str, bytes] = {}  # names as they were given to the core
         self.unnamed: list[Target | None] = []  # whose name goes to each mark: an id's that follows, else that of the one before
         self.waiting = False  # the last mark waits for its id
         self.settled = 0  # marks that have been named and left
@@ -63,14 +63,6 @@ class PoolAnswer:
         self.kept = b""  # of the answer, from the mark that waits
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.ID and self.front and raw.startswith(self.front) and b"\\" not in raw:
-            self.last, self.verified = self.here[0], True
-            return b'"' + raw[len(self.front) :]
-        if kind in NAMES and raw in self.seen:
-            out, self.here, self.front = self.seen[raw]
-            self.before, self.last = self.last, self.here[0]
-            self.verified = self.waiting = False
-            return out
         if kind is Kind.DOC:
             if not self.verified:
                 raise Violation("a document without an id")
@@ -87,10 +79,10 @@ class PoolAnswer:
             name = self.name(value)
             if len(self.here) > 1:
                 return self._mark()
-            out = orjson.dumps(name)
             if self.front and value == self.here[0].physical:
-                self.seen[raw] = out, self.here, self.front
-            return out
+                self.only, self.token = self.here, raw
+                self.name_token = self.spelled.setdefault(name, orjson.dumps(name))
+            return orjson.dumps(name)
         if kind is Kind.ID:
             return orjson.dumps(self.id(value))
         if kind is Kind.ROUTING:
@@ -114,7 +106,7 @@ class PoolAnswer:
         if not self.here and self.mixture:
             self.here = self._own(physical)
         self.last = self.here[0] if len(self.here) == 1 else None
-        self.front = b"" if self.last is None or self.last.dedicated else b'"' + self.last.id_front.encode()
+        self._tell_core()
         if self.here:
             return self.here[0].name
         sent = self.sent_as.get(physical)
@@ -125,6 +117,14 @@ class PoolAnswer:
         if "," in physical and self.error:
             return ",".join(self.name(part) for part in physical.split(","))
         raise Violation("an index name")
+
+    def _tell_core(self) -> None:
+        """What hits of the one target that is here look like."""
+        target, self.token = self.last, b""
+        if target is None or target.dedicated:
+            self.front = self.bare = b""
+        else:
+            self.front, self.bare, self.nest = target.hit
 
     def _own(self, physical: str) -> list[Target]:
         """An index of its own that is no target: an alias stood for it, or it has been deleted under a cursor."""
@@ -160,7 +160,8 @@ class PoolAnswer:
 
     def found(self, target: Target) -> None:
         """The answer is a document of this target, found by its scoped id."""
-        self.last, self.here, self.verified, self.front = target, [target], True, b""
+        self.last, self.here, self.verified = target, [target], True
+        self._tell_core()
 
     def field(self, physical: str) -> str:
         """The path that a client knows, of the document that was last seen or, beside none, of any target."""

@@ -62,6 +62,8 @@ class Naming(Protocol):
     def root(self) -> str | None:
         """The object that a document is in."""
 
+    front: bytes  # what is put before a document, a bracket behind it; one without it that holds no ``~`` is as it was written
+
     @property
     def every(self) -> str:
         """The pattern for all of the index's fields."""
@@ -114,6 +116,7 @@ def required(mapping: dict[str, Any]) -> bool:
 class Shared:
     inferred = True
     root = None
+    front = b""
     every = "*"
 
     def __init__(self, index: Index) -> None:
@@ -299,6 +302,7 @@ class Alone:
     inferred = False
     own_terms = True
     root = None
+    front = b""
     every = "*"
 
     def __init__(self, index: Index) -> None:

@@ -49,7 +49,7 @@ STOPS = {
 T = TypeVar("T")
 
 
-class of_index(Generic[T]):  # noqa: N801 (it is used as ``property`` is)
+class of_index(Generic[T]):
     """A property that the index document alone decides: made once for each version of it, and kept with it."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
@@ -132,6 +132,13 @@ class Target:
     def known(self) -> Known:
         """Which documents bring no field."""
         return Known(self.index.mapping, self.index.settings, self.index.fields)
+
+    @of_index
+    def hit(self) -> tuple[bytes, bytes, bytes | None]:
+        """For ``core.Hits``: what stands before an id, the routing of a document that was given none, what stands before a
+        document."""
+        front = b'"' + self.id_front.encode()
+        return front, front + b'"' if self.shards.count == 1 else b"", None if self.joins else self.naming.front
 
     @of_index
     def plain(self) -> frozenset[bytes]:

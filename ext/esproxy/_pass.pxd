@@ -6,11 +6,28 @@ from libc.stdint cimport uint8_t, uint64_t
 from esproxy._memory cimport Walker
 from esproxy._table cimport Bindings, Table
 
+cdef class Hits:
+    cdef public object here
+    cdef public object last
+    cdef public object before
+    cdef public list only
+    cdef public bytes token
+    cdef public bytes name_token
+    cdef public bytes front
+    cdef public bytes bare
+    cdef public bytes nest
+    cdef public bint verified
+    cdef public bint waiting
+    cdef int quick(self, Walker* w) except -1
+    cdef int document(self, Walker* w, const uint8_t* p, size_t size) except -1
+
+
 cdef class Body:
     cdef Walker* w
     cdef readonly Table table
     cdef Bindings bindings
     cdef object resolver
+    cdef Hits hits  # the resolver, where it is one
     cdef list answers  # what the resolver gave: edits point into it
     cdef readonly uint64_t misses
     cdef bint busy

@@ -13,14 +13,14 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy
 
 from esproxy._lex cimport ES_WIDE
 from esproxy._memory cimport (
     DEPTH_MAX, Edit, KEY_SHOWN, NO_MEMORY, OK, RAISED, STOP, UNRESOLVED, VIOLATION, Walker, begin, edit, edits_done, fail,
     walker_give, walker_take, window_close, window_open,
 )
-from esproxy._table cimport OP_STRIP, Bindings, Table
+from esproxy._table cimport KIND_DOC, KIND_ID, KIND_INDEX, KIND_ROUTING, OP_STRIP, Bindings, Table
 from esproxy._walk cimport walk
 
 from esproxy.api.kinds import Kind
@@ -54,6 +54,7 @@ cdef class Body:
         self.table = table
         self.bindings = bindings
         self.resolver = resolver
+        self.hits = resolver if isinstance(resolver, Hits) else None
         return 0
 
     def __dealloc__(self):
@@ -79,8 +80,10 @@ cdef class Body:
         cdef Walker* w = self.w
         cdef bytes token
         cdef Py_ssize_t size = w.stop_end - w.stop_start
-        cdef const uint8_t* omit = w.omit
-        w.omit = NULL
+        cdef const uint8_t* omit
+        if self.hits is not None and self.hits.quick(w):
+            return 0
+        omit, w.omit = w.omit, NULL
         if self.resolver is None:
             fail(w, VIOLATION if w.stop_op == OP_STRIP else UNRESOLVED, w.stop_start)
             return 0
@@ -179,6 +182,82 @@ cdef class Body:
     @property
     def unknown(self):
         return self.w.unknown
+
+
+cdef class Hits:
+    """A resolver for hits of indices whose documents carry a scope: what most stops of an answer ask is answered here, without
+    Python, under rules that the one who inherits it sets; it is asked what is left, and works on the same state.
+
+    ``token``    an index's name as nodes write it, with its quotes; ``name_token`` what goes there, ``only`` the list of its one target
+    ``front``    of ids: the quote and the scope; empty where several targets are ``here``, or one that has no scope
+    ``bare``     the routing of a document that was given none; empty where the routing says more
+    ``nest``     what stands before a document; None: documents are Python's
+
+    Invariants: what is set with ``front`` belongs to the one target that is ``here``. A document or a routing passes only behind an
+    id that began with that scope, since the last name of an index. Who sets ``name_token`` keeps it: edits point into it.
+    """
+
+    def __cinit__(self):
+        self.here, self.last, self.before = [], None, None
+        self.only = []
+        self.token = self.name_token = self.front = self.bare = b""
+
+    cdef int quick(self, Walker* w) except -1:
+        """Answer the stop by edits. 0: it has to be asked."""
+        cdef const uint8_t* p = w.stop_start
+        cdef size_t size = w.stop_end - p
+        cdef const uint8_t* omit
+        if w.stop_kind == KIND_ID:
+            if not begins(p, size, self.front) or PyBytes_GET_SIZE(self.front) == 0:
+                return 0
+            note(w, p + 1, PyBytes_GET_SIZE(self.front) - 1, NULL, 0)
+            self.last, self.verified = self.here[0], True
+        elif w.stop_kind == KIND_INDEX:
+            if PyBytes_GET_SIZE(self.token) == 0 or not same(p, size, self.token):
+                return 0
+            note(w, p, size, <const uint8_t*>PyBytes_AS_STRING(self.name_token), PyBytes_GET_SIZE(self.name_token))
+            self.before, self.last, self.here = self.last, self.only[0], self.only
+            self.verified = self.waiting = False
+        elif w.stop_kind == KIND_ROUTING:
+            if not self.verified or w.omit == NULL or PyBytes_GET_SIZE(self.bare) == 0 or not same(p, size, self.bare):
+                return 0
+            omit, w.omit = w.omit, NULL
+            note(w, omit, w.stop_end - omit, NULL, 0)
+        elif w.stop_kind == KIND_DOC:
+            return self.document(w, p, size)
+        else:
+            return 0
+        return 1
+
+    cdef int document(self, Walker* w, const uint8_t* p, size_t size) except -1:
+        """One that is as its client wrote it, or is so inside of the one object that it was put in."""
+        cdef size_t front
+        if not self.verified or self.nest is None or PyBytes_GET_SIZE(self.front) == 0:
+            return 0
+        front = PyBytes_GET_SIZE(self.nest)
+        if front == 0:
+            return memchr(p, c"~", size) == NULL and memchr(p, c"\\", size) == NULL
+        if not begins(p, size, self.nest) or size < front + 3 or p[size - 2] != c"}" or memchr(p, c"\n", size) != NULL:
+            return 0
+        note(w, p, front, NULL, 0)
+        note(w, w.stop_end - 1, 1, NULL, 0)
+        return 1
+
+
+cdef bint begins(const uint8_t* p, size_t size, bytes front) noexcept:
+    cdef size_t wanted = PyBytes_GET_SIZE(front)
+    return size > wanted and memcmp(p, PyBytes_AS_STRING(front), wanted) == 0
+
+
+cdef bint same(const uint8_t* p, size_t size, bytes text) noexcept:
+    return size == <size_t>PyBytes_GET_SIZE(text) and memcmp(p, PyBytes_AS_STRING(text), size) == 0
+
+
+cdef int note(Walker* w, const uint8_t* at, size_t cut, const uint8_t* put, size_t put_size) except -1:
+    if not edit(w, at, cut, put, put_size):
+        fail(w, NO_MEMORY, w.base)
+        raise MemoryError
+    return 0
 
 
 cdef class Pass(Body):

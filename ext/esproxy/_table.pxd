@@ -14,6 +14,9 @@ cdef enum:
     KIND_COPY = 0
     KIND_OPAQUE = 1
     KIND_REFUSE = 2
+    KIND_INDEX = 3
+    KIND_ID = 6
+    KIND_ROUTING = 7
     KIND_QUERY = 9
     KIND_DOC = 10
     KIND_SETTINGS = 16
