@@ -239,6 +239,8 @@ def media_of(plan: Plan) -> bytes:
 def media_type(plan: Plan) -> bytes:
     """The content type of a body that we can read. Raises Refusal (406) for any other, as nodes do for theirs."""
     values = plan.head.all(b"content-type")
+    if values == [b"application/json"]:
+        return values[0]
     if len(values) > 1:
         raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
     text = values[0].decode("latin-1") if values else ""

@@ -212,6 +212,15 @@ class Pooled:
         self.sight.use(found.used)
         return found, directory
 
+    def one_open(self, name: str) -> Directory | None:
+        """The directory from memory, if this is the name of one open index in a pool: then it needs no resolving."""
+        directory = self.sight.believe((name,))
+        entry = None if directory is None else directory.indices.get(name)
+        if entry is None or entry.state != OPEN or entry.layout == DEDICATED:
+            return None
+        self.sight.use((name,))
+        return directory
+
     def target(self, name: str, directory: Directory, filters: tuple[dict[str, Any], ...] = ()) -> Steps[Target]:
         entry = directory.indices[name]
         if entry.layout == DEDICATED:

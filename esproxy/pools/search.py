@@ -61,7 +61,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     try:
         if given or filtered:
             body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
-        query = physical_query(plan, targets, PoolResolver(plan, targets))
+        query = physical_query(plan, targets, PoolResolver(plan, targets) if plan.query else None)
     except Divided as why:
         by_pit = pit is not None and "index" not in request.parts
         return (yield from fan_out(request, targets, given, why, filtered=filtered, pit=by_pit))

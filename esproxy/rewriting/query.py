@@ -28,6 +28,8 @@ DEFAULT_FIELD = {"df": "default_field"}
 
 def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | None) -> dict[str, str]:
     """What goes upstream; ``targets``: of a search, for its ``routing``. Raises Refusal."""
+    if not plan.query:
+        return search_routing(targets, None)
     known = plan.endpoint.query
     unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
     if unknown:
@@ -84,6 +86,8 @@ def query_of_parameters(query: dict[str, str]) -> dict[str, Any] | None:
 
 def body_with_query(plan: Plan, body: bytes) -> bytes:
     """The body with the query of the parameters in it, which goes before the body's own."""
+    if not plan.query:
+        return body
     query, in_body = query_of_parameters(plan.query), moved(plan)
     if body and plan.route.row.name in BODY_ALONE:
         unread = [name for name in ("q", *QUERY_STRING) if name in plan.query]

@@ -45,6 +45,7 @@ MAY_BE_CLOSED = frozenset(
 )  # fmt: skip
 STATES = ("open", "closed", "hidden", "all", "none")
 Filters = list[dict[str, Any]]
+CHOICES = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))  # parameters
 
 
 @dataclass(slots=True)
