@@ -18,7 +18,7 @@ import orjson
 from esproxy import exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed, Refusal, Violation
 from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
@@ -129,6 +129,7 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
         if name not in elsewhere:
             elsewhere[name] = yield from request.lookup(name)
     within = _in_lookups(found, elsewhere)
+    asked = [(place, elsewhere.get(str(place.holder.get(place.lookup.index)))) for place in looked_up if place.lookup is not None]
 
     def over(holder: dict[str, Any]) -> list[Target]:
         return within.get(id(holder), targets)
@@ -139,7 +140,7 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
             continue
         there = over(clause.holder)
         rewrite_clause(clause, there, lambda expression, there=there: reached(request, there, expression))
-    yield from _found_ids(request, targets, looked_up)
+    yield from _found_ids(request, targets, asked)
     exclude_liked(tree, targets)
 
 
@@ -226,21 +227,24 @@ def _looked_up_ids(request: Pooled, targets: list[Target], found: list[Place]) -
         place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
 
 
-def _found_ids(request: Pooled, targets: list[Target], found: list[Place]) -> Steps[None]:
-    """The same with the ids in documents that a query finds, which is physical by now."""
-    for place in found:
-        lookup, holder = place.lookup, place.holder
-        assert lookup is not None and place.above is not None
-        if "query" not in holder or holder.get(lookup.index) is None or not isinstance(place.above[0].get("_id"), dict):
+def _found_ids(request: Pooled, targets: list[Target], asked: list[tuple[Place, Target | str | None]]) -> Steps[None]:
+    """The same with the ids in documents of a target that a query finds, which is physical by now."""
+    for place, target in asked:
+        holder = place.holder
+        assert place.above is not None
+        if "query" not in holder or not isinstance(target, Target) or not isinstance(place.above[0].get("_id"), dict):
             continue
         path = text_of(holder.get("path", ""))
-        asked = {"query": holder["query"], "_source": [path], "size": MOST_FOUND}
-        answer = yield request.send("POST", [text_of(holder[lookup.index]), "_search"], {}, exact.dumps(asked), JSON)
+        query = {"bool": {"must": [holder["query"]], "filter": [filter_of([target])]}}
+        body = exact.dumps({"query": query, "_source": [path], "size": MOST_FOUND})
+        answer = yield request.send("POST", [target.physical, "_search"], {}, body, JSON)
         if answer.status >= 500:
             raise Failed("the documents with the ids could not be read")
         if answer.status != 200:
             continue  # the node's to refuse
         hits = orjson.loads(answer.body)["hits"]["hits"]
+        if not all(hit["_id"].startswith(target.id_front) for hit in hits):
+            raise Violation("an id")
         values = [text_of(value) for hit in hits for value in _values_at(hit.get("_source"), path)]
         place.above[0]["_id"] = [own.id_front + value for value in values for own in targets]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from esproxy.catalogue.dates import date_format
 from esproxy.catalogue.documents import Field
-from esproxy.catalogue.dynamic_rules import compile_rules, number_kind
+from esproxy.catalogue.dynamic_rules import Unparsed, compile_rules, number_kind
 from esproxy.catalogue.dynamic_templates import templates
 from esproxy.catalogue.fields import first_fields, flatten, nest
 from esproxy.catalogue.inference import infer, new_fields, read
@@ -303,3 +303,30 @@ def test_renaming_there_and_back_is_identity(document: dict[str, Any]) -> None:
 )
 def test_logical_path(physical: str, logical: str) -> None:
     assert logical_path(physical) == logical
+
+
+# --- what a request asks for by name -----------------------------------------------------------------
+
+
+def test_dynamic_template_that_a_request_names_is_taken_whatever_it_matches() -> None:
+    mapping = {"dynamic_templates": [{"geo": {"match_mapping_type": "long", "mapping": {"type": "geo_point"}}}]}
+    assert new_fields({"o": {"at": "1,2"}}, mapping, {}, *ES, {}, {"o.at": "geo"})["o.at"] == {"type": "geo_point"}
+    with pytest.raises(EsproxyError, match=r"Can't find dynamic template for dynamic template name \[no\] of field \[at\]"):
+        new_fields({"at": "1,2"}, mapping, {}, *ES, {}, {"at": "no"})
+
+
+def test_place_of_a_field_that_is_refused_is_where_its_value_begins() -> None:
+    raw = b'{"a": 1,\n "b" : 2}'
+    with pytest.raises(Unparsed) as error:
+        new_fields({"a": 1, "b": 2}, {"dynamic": "strict"}, first_fields({"a": {"type": "long"}}), *ES, {})
+    assert error.value.at(raw).reason.startswith("[2:8] mapping set to strict, dynamic introduction of [b]")
+    with pytest.raises(Unparsed) as error:
+        new_fields({"b": 2}, {"dynamic": "strict"}, {}, *OS, {})
+    assert error.value.at(raw).reason.startswith("mapping set to strict")
+
+
+def test_names_keep_their_dots_where_there_are_no_subobjects() -> None:
+    long = {"type": "long"}
+    assert nest({"a.b": long, "c": long}, subobjects=False) == {"a.b": long, "c": long}
+    flat = {"o": {"type": "object", "subobjects": False}, "o.a.b": long}
+    assert nest(flat) == {"o": {"type": "object", "subobjects": False, "properties": {"a.b": long}}}

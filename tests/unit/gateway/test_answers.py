@@ -3,6 +3,7 @@
 import orjson
 import pytest
 
+from esproxy import exact
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Abort, Answer, Calls, Reply, Write
 from esproxy.upstream.engine_api import Failure
@@ -252,3 +253,11 @@ def test_own_errors_carry_the_product_header_of_elasticsearch_only():
     for engine in ("elasticsearch", "opensearch"):
         step = sent(gateway(engine), "GET", "/l/_search").exchange.fail_answer(Failure("connect"))
         assert ((b"x-elastic-product", b"Elasticsearch") in step.headers) is (engine == "elasticsearch")
+
+
+def test_indented_answer_is_written_as_nodes_do_to_the_blank() -> None:
+    tree = {"a b": {}, "l": [], "m": [1, {"n": None}], "t": "é\n", "big": exact.loads(b"1.50")}
+    assert exact.pretty(tree).decode() == (
+        '{\n  "a b" : { },\n  "l" : [ ],\n  "m" : [\n    1,\n    {\n      "n" : null\n    }\n  ],\n'
+        '  "t" : "é\\n",\n  "big" : 1.50\n}\n'
+    )

@@ -383,3 +383,17 @@ def test_names_and_ids_in_a_query_string(text: str, sent: str) -> None:
     it = gate(fields={})
     it.ask("POST", "/logs/_search", {"query": {"query_string": {"query": text}}}, lambda send: hits())
     assert it.body["query"]["bool"]["must"][0]["query_string"]["query"] == sent
+
+
+def test_body_in_a_parameter_is_filtered_like_any_other() -> None:
+    it = gate()
+    target = "/logs/_search?source=%7B%22size%22%3A0%7D&source_content_type=application/json"
+    assert it.ask("GET", target, b"", lambda send: hits())[0] == 200
+    assert b"source" not in it.sent.target
+    assert it.body == {"size": 0, "query": {"constant_score": {"filter": {"prefix": {"_routing": "acme.17:"}}}}}
+
+
+def test_filter_path_does_not_filter_a_document() -> None:
+    it = gate()
+    status, answer = it.ask("GET", "/logs/_source/1?filter_path=nope", b"", lambda send: {"w": 1})
+    assert (status, answer) == (200, {"w": 1})

@@ -79,6 +79,26 @@ def test_query_on_ids_of_a_document_reads_it() -> None:
     assert sent["query"]["bool"]["must"][0] == {"terms": {"_id": ["acme.17:1", "acme.17:2", "acme.17:3"]}}
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+def test_query_on_ids_that_a_query_finds_asks_for_the_tenants_alone(foreign: bool) -> None:
+    it = gate("opensearch")
+
+    def node(send: Send) -> Any:
+        if b"books" not in send.target:
+            return hits()
+        asked = orjson.loads(send.body)["query"]["bool"]
+        assert asked["filter"] == [{"prefix": {"_routing": "acme.18:"}}]
+        return hits(hit("pool~books-1", "zenith.3:7" if foreign else "acme.18:7", {"w": ["1", 2]}))
+
+    lookup = {"index": "books", "path": "w", "query": {"term": {"_id": "7"}}}
+    status, _ = it.ask("POST", "/logs/_search", {"query": {"terms": {"_id": lookup}}}, node)
+    if foreign:
+        assert status == 500 and len(it.sends) == 1
+    else:
+        sent = orjson.loads(it.sends[-1].body)
+        assert sent["query"]["bool"]["must"][0] == {"terms": {"_id": ["acme.17:1", "acme.17:2"]}}
+
+
 def test_indices_boost_takes_aliases_and_patterns_and_the_first_counts() -> None:
     body = {"indices_boost": [{"sh*": 3}, {"books": 2}, {"lo*": 0.5}]}
     it = asked("/logs,books/_search", body, aliases={"shelf": Alias({"books": {}})})
