@@ -1,8 +1,8 @@
 """Answers as YAML, for clients that ask for it; nodes are asked for JSON, which is what can be restored.
 
-``Accept: application/yaml`` or ``format=yaml``. The text is laid out as nodes lay theirs out, except that long strings are not
-folded: block style, lists flush with their key, every string in double quotes, numbers as they are spelled. JSON's own escapes
-mean the same there. An answer can only be written when all of it is there.
+``Accept: application/yaml`` or ``format=yaml``. The text is laid out as nodes lay theirs out, whose writer is of
+the same family: block style, lists flush with their key, every string in double quotes; but numbers as they are spelled. An
+answer can only be written when all of it is there.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from esproxy.exchange import Reply
 from esproxy.heads import Head
 
 MEDIA = b"application/yaml"
 JSON = b"application/json"
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_PLAIN = re.compile(r"[A-Za-z_]([A-Za-z0-9_. -]*[A-Za-z0-9_.-])?")
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
-# What JSON leaves as it is, and YAML takes for a line break, a mark, or nothing that can be printed.
-_UNPRINTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 Pairs = list[tuple[str, Any]]
 
 
@@ -50,9 +50,9 @@ def as_yaml(answer: Reply) -> Reply:
 def text(body: bytes) -> str:
     """The YAML of a JSON text."""
     tree = json.loads(body, parse_float=_Spelled, parse_int=_Spelled, object_pairs_hook=_Object)
-    if not _is_block(tree):
-        return f"--- {_scalar(tree)}\n"
-    return "\n".join(["---", *_block(tree, ""), ""])
+    document = [yaml.DocumentStartEvent(explicit=True), *_events(tree), yaml.DocumentEndEvent(explicit=False)]
+    events = [yaml.StreamStartEvent(), *document, yaml.StreamEndEvent()]
+    return str(yaml.emit(events, allow_unicode=True)).removesuffix("...\n")
 
 
 class _Object:
@@ -64,39 +64,28 @@ class _Object:
         self.pairs = pairs
 
 
-def _is_block(value: Any) -> bool:
-    return bool(value.pairs if isinstance(value, _Object) else isinstance(value, list) and value)
-
-
-def _block(value: Any, indent: str) -> Iterator[str]:
-    """The lines of a list or object that holds something."""
+def _events(value: Any) -> Iterator[yaml.Event]:
     if isinstance(value, _Object):
+        yield yaml.MappingStartEvent(None, None, True, flow_style=not value.pairs)
         for key, one in value.pairs:
-            name = indent + _key(key)
-            if not _is_block(one):
-                yield f"{name}: {_scalar(one)}"
-                continue
-            yield f"{name}:"
-            yield from _block(one, indent if isinstance(one, list) else indent + "  ")
-        return
-    for one in value:
-        if not _is_block(one):
-            yield f"{indent}- {_scalar(one)}"
-            continue
-        lines = _block(one, indent + "  ")
-        yield f"{indent}- {next(lines)[len(indent) + 2 :]}"
-        yield from lines
+            plain = _PLAIN.fullmatch(key) and key.lower() not in _WORDS
+            yield _plain(key) if plain else _quoted(key)
+            yield from _events(one)
+        yield yaml.MappingEndEvent()
+    elif isinstance(value, list):
+        yield yaml.SequenceStartEvent(None, None, True, flow_style=not value)
+        for one in value:
+            yield from _events(one)
+        yield yaml.SequenceEndEvent()
+    elif isinstance(value, str) and not isinstance(value, _Spelled):
+        yield _quoted(value)
+    else:
+        yield _plain(value if isinstance(value, str) else json.dumps(value))
 
 
-def _scalar(value: Any) -> str:
-    if isinstance(value, _Spelled):
-        return str(value)
-    if isinstance(value, str):
-        return _UNPRINTED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-    if isinstance(value, _Object):
-        return "{}"
-    return "[]" if value == [] else json.dumps(value)
+def _plain(text: str) -> yaml.Event:
+    return yaml.ScalarEvent(None, None, (True, False), text)
 
 
-def _key(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) and name.lower() not in _WORDS else _scalar(name)
+def _quoted(text: str) -> yaml.Event:
+    return yaml.ScalarEvent(None, None, (False, True), text, style='"')
