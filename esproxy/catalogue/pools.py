@@ -10,6 +10,7 @@ A pool of one has the same bindings and ids, and nobody else inside. The reasons
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,6 +172,14 @@ def count_fields(properties: dict[str, Any]) -> int:
     for definition in properties.values():
         count += 1 + count_fields(definition.get("properties", {})) + count_fields(definition.get("fields", {}))
     return count
+
+
+def lacks_room(reason: str, mapping: dict[str, Any]) -> bool:
+    """Whether a node refused this object for what lies in the physical index already, and an empty one would take it."""
+    nested = re.search(r"Limit of nested fields \[(\d+)\]", reason)
+    if nested is not None:
+        return sum(one.get("type") == "nested" for one in flatten(mapping.get("properties", {})).values()) <= int(nested[1])
+    return "Limit of total fields" in reason
 
 
 def full(claimed: int, documents: int, size: int, caps: Caps) -> bool:

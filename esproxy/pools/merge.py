@@ -136,7 +136,7 @@ class Page:
 
     def total(self, totals: list[Any]) -> Any:
         if isinstance(totals[0], int):
-            return sum(totals)
+            return -1 if min(totals) < 0 else sum(totals)  # not counted
         value, counted = sum(one["value"] for one in totals), all(one["relation"] == "eq" for one in totals)
         if self.limit is not None and value > self.limit:
             value, counted = self.limit, False

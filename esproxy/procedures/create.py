@@ -138,10 +138,10 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             yield from cat.store.put_mapping(physical, object_mapping(meta.mapping, meta.n))
             return physical
         except Refusal as error:
-            if "Limit of total fields" not in error.reason:
+            if not pools.lacks_room(error.reason, meta.mapping):
                 error.reason = logical_text(error.reason, meta.n)
                 raise
-            full = error  # of the fields that documents brought since it was last looked at
+            full = error  # of the fields of others, and of those that documents brought since it was last looked at
         yield from seal(cat, meta.family, physical)
     raise full
 

@@ -165,6 +165,22 @@ def test_generation_is_never_used_twice():
     assert pools.open_generation(pool).physical == "f-3"
 
 
+@pytest.mark.parametrize(
+    ("reason", "nested", "lacks"),
+    [
+        ("Limit of total fields [9000] has been exceeded", 0, True),
+        ("Limit of nested fields [2] has been exceeded", 1, True),
+        ("Limit of nested fields [2] has been exceeded", 2, True),
+        ("Limit of nested fields [2] has been exceeded", 3, False),  # an empty one would not take it either
+        ("Limit of mapping depth [20] has been exceeded", 0, False),
+    ],
+)
+def test_refusal_for_what_others_have_is_told_from_one_for_the_mapping_itself(reason: str, nested: int, lacks: bool):
+    inner = {f"n{number}": {"type": "nested"} for number in range(1, nested)}
+    mapping = {"properties": {"a": LONG, **({"n": {"type": "nested", "properties": inner}} if nested else {})}}
+    assert pools.lacks_room(reason, mapping) is lacks
+
+
 def test_pool_is_full_at_any_cap():
     caps = Caps(fields=10, documents=100, bytes=1000)
     assert not pools.full(9, 99, 999, caps)

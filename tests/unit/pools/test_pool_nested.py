@@ -213,6 +213,15 @@ def test_total_is_cut_at_what_the_client_wants_counted() -> None:
     assert answer["hits"]["total"] == {"value": 5, "relation": "gte"}
 
 
+def test_total_that_is_not_counted_stays_so() -> None:
+    def node(send: Send) -> Any:
+        return {**hits(), "hits": {"total": -1, "max_score": None, "hits": []}}
+
+    path = "/logs,books/_search?rest_total_hits_as_int=true&track_total_hits=false"
+    _, answer = nested().ask("POST", path, {"query": {"match": {"t": "x"}}, "size": 0}, node)
+    assert answer["hits"]["total"] == -1
+
+
 @pytest.mark.parametrize("body", [{"aggs": {"a": {"max": {"field": "n"}}}}, {"collapse": {"field": "k"}}])
 def test_what_cannot_be_merged_is_refused(body: Any) -> None:
     it = nested()
