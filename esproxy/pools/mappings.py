@@ -52,6 +52,8 @@ def check_mapping(mapping: dict[str, Any], product: bool) -> None:
     if dynamic not in DYNAMIC[product]:
         cause = Refusal(f"Failed to parse value [{mapping['dynamic']}] as only [true] or [false] are allowed.").cause()
         raise Refusal("Could not convert [dynamic.dynamic] to boolean", caused_by=cause)
+    if not product and "" in (mapping.get("properties") or {}):
+        raise Refusal("name cannot be empty string")  # OpenSearch looks for it at the root alone, and an object is none
     _check_types(mapping.get("properties") or {})
     refuse_unsafe_types(mapping)
     for kind in ("runtime", "derived"):

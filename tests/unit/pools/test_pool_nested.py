@@ -121,6 +121,15 @@ def test_percolator_field_is_refused_in_a_pool() -> None:
     assert status == 400 and "percolator" in answer["error"]["reason"]
 
 
+def test_field_without_a_name_is_refused_in_opensearch_s_words() -> None:
+    mapping = {"properties": {"": {"type": "keyword"}}}
+    status, answer = nested().ask("PUT", "/logs/_mapping", mapping)
+    assert (status, answer["error"]["reason"]) == (400, "name cannot be empty string")
+    status, answer = nested().ask("PUT", "/made", {"mappings": mapping})
+    assert (status, answer["error"]["type"]) == (400, "mapper_parsing_exception")
+    assert answer["error"]["caused_by"] == {"type": "illegal_argument_exception", "reason": "name cannot be empty string"}
+
+
 LOOKUP = {"type": "lookup", "target_index": "logs", "input_field": "k", "target_field": "k", "fetch_fields": ["s"]}
 
 
