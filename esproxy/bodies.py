@@ -10,12 +10,14 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
+from esproxy.bulkaction import check_action
 from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata import scripts
@@ -220,12 +222,15 @@ START = Place()
 
 
 def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Place = START) -> Refusal:
-    """What a pass that ended early means, in a node's terms. ``body``: the chunk that it ended in, which began at ``place``; not
-    needed for a bulk, whose pass counts lines."""
+    """What a pass that ended early means, in a node's terms. ``body``: the chunk that it ended in, which began at ``place``; of a
+    bulk all of it or nothing."""
     error = run.error
     if run.status is core.Status.NO_NEWLINE:
         return Refusal("The bulk request must be terminated by a newline [\\n]")
     if isinstance(run, core.BulkPass):
+        if body and run.status is core.Status.ACTION:
+            with suppress(orjson.JSONDecodeError):
+                return _no_action(orjson.loads(body.split(b"\n")[run.line - 1]), run, plan.product)
         return Refusal(f"Malformed action/metadata line or update body in line [{run.line}]: {error}")
     here = place.behind(body[: max(error.offset - place.size, 0)])
     line, col = here.lines + 1, error.offset - here.line_at + 1
@@ -237,6 +242,15 @@ def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Plac
     if plan.route.row.name == "indices.validate_query":
         return NotValid(str(error), explained=plan.query.get("explain", "false") != "false", product=plan.product)
     return Refusal(str(error), type=kind, line=line, col=col)
+
+
+def _no_action(action: Any, run: core.BulkPass, product: bool) -> Refusal:
+    """Of a line that is JSON and no action: in a node's words, where it has some."""
+    try:
+        check_action(action, run.line, product)
+    except Refusal as refused:
+        return refused
+    return Refusal(f"Malformed action/metadata line [{run.line}]: {run.error}")
 
 
 def body_from_query(plan: Plan) -> tuple[bytes, bytes]:

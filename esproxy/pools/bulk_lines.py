@@ -13,13 +13,13 @@ import orjson
 
 from esproxy import core
 from esproxy.bodies import bulk_splitter
+from esproxy.bulkaction import check_action
 from esproxy.errors import EsproxyError, Refusal, half_a_character
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.target import UNFILTERED, Target
 
-VERBS = ("create", "delete", "index", "update")
 INVALID = "action_request_validation_exception"
 
 
@@ -76,7 +76,7 @@ def _action(request: Pooled, line: bytes, number: int, strict: bool) -> tuple[st
     except orjson.JSONDecodeError:
         action = None
     else:
-        _known(action, number, request.product)
+        check_action(action, number, request.product)
     if not strict:
         _check(request, line, number)
     if action is None:
@@ -94,37 +94,6 @@ def _check(request: Pooled, line: bytes, number: int) -> None:
     run.feed(line, True)
     if run.status is not core.Status.OK:
         raise Refusal(f"Malformed action/metadata line [{number}]: {run.error}")
-
-
-def _known(action: Any, number: int, product: bool) -> None:
-    """Raises Refusal, in a node's words, for a line that is no action with plain members."""
-    front = f"Malformed action/metadata line [{number}], expected"
-    if not isinstance(action, dict):
-        raise Refusal(f"{front} START_OBJECT but found [{_token(action)}]")
-    if not action:
-        raise Refusal(f"{front} FIELD_NAME but found [END_OBJECT]")
-    verb, meta = next(iter(action.items()))
-    if verb not in VERBS:
-        named = "field [create], [delete], [index] or [update]" if product else f"one of [{', '.join(VERBS)}]"
-        raise Refusal(f"{front} {named} but found [{verb}]")
-    if not isinstance(meta, dict):
-        raise Refusal(f"{front} START_OBJECT or END_OBJECT but found [{_token(meta)}]")
-    for key, value in meta.items():
-        if isinstance(value, list) or (isinstance(value, dict) and key != "dynamic_templates"):
-            raise Refusal(f"{front} a simple value for field [{key}] but found [{_token(value)}]")
-
-
-def _token(value: Any) -> str:
-    """What a node's parser calls the beginning of a value."""
-    if value is None:
-        return "VALUE_NULL"
-    if isinstance(value, bool):
-        return "VALUE_BOOLEAN"
-    if isinstance(value, (int, float)):
-        return "VALUE_NUMBER"
-    if isinstance(value, str):
-        return "VALUE_STRING"
-    return "START_ARRAY" if isinstance(value, list) else "START_OBJECT"
 
 
 def _read_meta(default: str | None, routing: str | None, record: Record) -> None:

@@ -288,3 +288,16 @@ def test_body_where_none_belongs(gate):
 def test_body_above_the_limit_is_a_413():
     gate = gateway(limits={"max_body": 2048})
     assert refused(gate, "POST", "/l/_search", b'{"query":{"term":{"a":"' + b"x" * 3000 + b'"}}}')[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"{}", "Malformed action/metadata line [3], expected FIELD_NAME but found [END_OBJECT]"),
+        (b"[]", "Malformed action/metadata line [3], expected START_OBJECT but found [START_ARRAY]"),
+        (b'{"index":', "Malformed action/metadata line or update body in line [3]: the body ends in the middle of a value"),
+    ],
+)
+def test_action_line_without_an_action_is_refused_in_a_nodes_words(gate, line, told):
+    _, answer = refused(gate, "POST", "/l/_bulk", b'{"index":{}}\n{"a":1}\n' + line + b'\n{"a":1}\n')
+    assert answer["error"]["reason"].startswith(told)
