@@ -86,6 +86,10 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
                 targets[name] = yield from request.outside(name, directory)
                 continue
             check_new_name(name, request.product)
+            if (yield from request.is_beside(name)):  # an alias of indices of their own
+                apart.append(name)
+                targets[name] = yield from request.outside(name, directory)
+                continue
             if any(record.name == name and _makes_index(record) for record in records):
                 raise Missing(name)
             targets[name] = missing(name, request.product)
@@ -95,7 +99,9 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
             targets[name] = error if name else invalid_index_name("", "must not be empty")
     for record in records:
         found = targets[record.name]
-        if record.aliased and record.name not in directory.aliases:
+        if record.aliased and record.name in apart:
+            record.meta["require_alias"] = True  # the node knows
+        if record.aliased and record.name not in directory.aliases and record.name not in apart:
             record.error = no_alias(record.name)
         elif isinstance(found, EsproxyError):
             record.error = found

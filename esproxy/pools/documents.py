@@ -116,8 +116,9 @@ def _require_alias(request: Pooled) -> Steps[None]:
     if request.plan.query.get("require_alias") == "true":
         name = request.parts["index"]
         directory = yield from request.directory([name])
-        if name not in directory.aliases and not request.apart(name, directory):
-            raise no_alias(name)
+        if name in directory.aliases or request.apart(name, directory) or (yield from request.is_beside(name)):
+            return
+        raise no_alias(name)
 
 
 def reply(request: Pooled, answer: Answer, target: Target, id: str | None) -> Reply | Large:

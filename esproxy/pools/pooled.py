@@ -174,7 +174,7 @@ class Pooled:
         if self.apart(name, directory):
             raise Apart
         if not concrete(directory, name):
-            if self.mixture and (yield from self.cat.store.exists(self.own_name(name))):
+            if (yield from self.is_beside(name)):
                 raise Apart
             if create:
                 check_new_name(name, self.product)
@@ -189,6 +189,10 @@ class Pooled:
             target.by_alias = None if value is None else (name, value)
             return target
         return (yield from self.target(name, directory))
+
+    def is_beside(self, name: str) -> Steps[bool]:
+        """In a mixture: is there an index of its own by a name that the directory does not have, or an alias of some?"""
+        return self.mixture and (yield from self.cat.store.exists(self.own_name(name)))
 
     def own_name(self, name: str) -> str:
         """The physical name of an index of its own."""

@@ -95,7 +95,7 @@ def _not_compared(field: str, name: str, options: dict[str, Any]) -> bool:
     """Is it a comparison that the field does not know? The node says so, or finds nothing."""
     if field == ID and options.get("case_insensitive") is True:
         return True
-    return name == "match" and "fuzziness" in options
+    return name in ("match", "match_bool_prefix") and "fuzziness" in options
 
 
 def index_query(matched: list[Target], targets: list[Target], told: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from esproxy.errors import Refusal
-from esproxy.tenancy.target import Target
+from esproxy.tenancy.target import Target, filter_of
 
 FIELD = "_routing"
 COMPARED = ("term", "terms", "prefix")
@@ -36,7 +36,7 @@ def rewrite_routing(tree: Any, targets: Sequence[Target]) -> int:
 def _replaced(name: str, options: dict[str, Any], targets: Sequence[Target]) -> dict[str, Any] | None:
     told = {key: options[key] for key in ("boost", "_name") if key in options}
     if name == "exists" and options.get("field") == FIELD:
-        return _either([{"regexp": {FIELD: {"value": _given(target)}}} for target in targets], told)
+        return _either([_any_given(target, targets) for target in targets], told)
     given = options.get(FIELD)
     if name not in COMPARED or given is None or options.keys() - {FIELD, "boost", "_name"}:
         return None
@@ -56,6 +56,12 @@ def _replaced(name: str, options: dict[str, Any], targets: Sequence[Target]) -> 
 
 def _either(queries: list[dict[str, Any]], told: dict[str, Any]) -> dict[str, Any]:
     return {"bool": {"should": queries, "minimum_should_match": 1, **told}}
+
+
+def _any_given(target: Target, targets: Sequence[Target]) -> dict[str, Any]:
+    """A query for documents of the target with a routing of their client's. Without a scope, every routing looks like one."""
+    given = {"regexp": {FIELD: {"value": _given(target)}}}
+    return {"bool": {"filter": [filter_of([target]), given]}} if any(one.dedicated for one in targets) else given
 
 
 def _given(target: Target) -> str:
