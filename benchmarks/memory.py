@@ -51,6 +51,7 @@ STILL, CRAWL, CRAWL_PACE = 8.0, 12.0, 512 << 10  # seconds, seconds, bytes a sec
 BARS = {"growth": 48.0, "idle": 80.0, "connection": 16.0, "tenants": 40.0}
 MAPPING = {"mappings": {"properties": {"number": {"type": "long"}, "text": {"type": "text"}}}}
 KINDS = ("plain", "gzip", "slow")
+STREAMS = ("bulk", "search")
 
 
 # --- the worker's memory -------------------------------------------------------------------------------
@@ -317,7 +318,7 @@ def run_layout(stack: ExitStack, args: argparse.Namespace, stub: stage.Stub, lay
             small, large = args.count // 400, args.count
             for count in (small, large):
                 expected = expect(index.encode(), count)
-                for stream in (streams.bulk, streams.search):
+                for stream in [getattr(streams, name) for name in args.stream or STREAMS]:
                     for kind in args.kind or KINDS:
                         if count == small and kind == "slow":
                             continue
@@ -365,6 +366,7 @@ def main() -> int:
     options.add_argument("--engine", choices=list(ENGINES), help="which node to start (default: the newest OpenSearch)")
     options.add_argument("--layout", action="append", choices=LAYOUTS_AVAILABLE, help="only this one; may be given again")
     options.add_argument("--kind", action="append", choices=KINDS, help="only this kind of stream; may be given again")
+    options.add_argument("--stream", action="append", choices=STREAMS, help="only this direction; may be given again")
     options.add_argument("--shell", choices=("protocol", "asgi"), default="protocol")
     options.add_argument("--mib", type=int, default=1024, help="size of a stream (default: 1024)")
     options.add_argument("--store", metavar="NAME", help="keep the figures in benchmarks/results/NAME.json")

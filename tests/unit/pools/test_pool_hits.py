@@ -139,3 +139,30 @@ def test_common_hits_are_not_pythons(key: str, monkeypatch: pytest.MonkeyPatch) 
         and orjson.loads(out)["hits"]["hits"] == [{"_index": TARGETS[key].name, "_id": "1", "_source": {"a": 1}}] * 50
     )
     assert asked == ["INDEX"]  # the first
+
+
+BAD = {
+    "document without an id": b'{"_index":%(index)b,"_source":%(source)b}',
+    "document before its id": b'{"_index":%(index)b,"_source":%(source)b,"_id":%(id)b}',
+    "routing without an id": b'{"_index":%(index)b,"_score":1,"_routing":%(routing)b}',
+    "routing before its id": b'{"_index":%(index)b,"_routing":%(routing)b,"_id":%(id)b}',
+    "id of another": b'{"_index":%(index)b,"_id":"acme.9:1","_source":%(source)b}',
+    "id of another, then its own": b'{"_index":%(index)b,"_id":"acme.9:1","_id2":%(id)b,"_source":%(source)b}',
+    "id without a scope": b'{"_index":%(index)b,"_id":"1","_source":%(source)b}',
+    "routing of another": b'{"_index":%(index)b,"_id":%(id)b,"_routing":"acme.9:","_source":%(source)b}',
+    "index of another": b'{"_index":"zenith.own","_id":%(id)b,"_source":%(source)b}',
+    "id without an index": b'{"_index":"acme.own","_id":"1","_source":{}},{"_index":%(index)b,"_source":%(source)b}',
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("key", ["shared", "joined", "nested", "one"])
+@pytest.mark.parametrize("reader", [PoolAnswer, InPython])
+def test_hit_that_is_not_verified_is_withheld_behind_good_ones(reader: type[PoolAnswer], key: str, bad: str) -> None:
+    n, physical = TARGETS[key].entry.n, TARGETS[key].physical
+    source = b'{"n%d":{"a":1}}' % n if TARGETS[key].entry.layout == "per-tenant" else b'{"a":1}'
+    parts = {b"index": orjson.dumps(physical), b"id": b'"acme.%d:1"' % n, b"routing": b'"acme.%d:"' % n, b"source": source}
+    good = b'{"_index":%(index)b,"_id":%(id)b,"_routing":%(routing)b,"_source":%(source)b}' % parts
+    assert isinstance(answered(reader, body_of([good] * 3), 0), bytes)
+    withheld = answered(reader, body_of([good, good, BAD[bad] % parts]), 0)
+    assert isinstance(withheld, str) and withheld.startswith("Violation")
