@@ -139,7 +139,10 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=("per-tenant",),
         name="across",
-        construct="aggregations, collapse, suggestions, scroll and what else is computed over hits of several indices",
+        construct=(
+            "aggregations, collapse, suggestions, scroll and what else is computed over hits of several indices; `more_like_this`"
+            " a document of another index"
+        ),
         differs="refused where the indices have to be asked one by one, because they call a field by different names",
         reason="the fields of each index lie in an object of its own; an aggregation over two fields is another than over one",
         way_out="name the indices one by one, or place them in another layout",

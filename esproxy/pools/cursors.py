@@ -10,6 +10,8 @@ a client made up goes upstream.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -152,8 +154,37 @@ def scroll(request: Pooled) -> Steps[Reply | Large]:
 
 def close(request: Pooled) -> Steps[Reply | Large]:
     """``clear_scroll``, ``close_point_in_time``, ``delete_pit``."""
-    _, tree = _cursors(request, "scroll_id")
+    resolver, tree = _cursors(request, "scroll_id")
     path = [part for part in request.plan.route.template if part[0] != "{"]
     query = physical_query(request.plan, [], None)
+    request.plan.meta = yield from _freed(request, resolver.found)
     answer = yield request.send("DELETE", path, query, orjson.dumps(tree), JSON, large=True)
     return reply(request, answer)
+
+
+@dataclass(slots=True)
+class Freed:
+    """How many shards a closed cursor was over: a node counts those of the physical indices."""
+
+    physical: int
+    logical: int
+
+    def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
+        if isinstance(tree, dict) and tree.get("num_freed") == self.physical:
+            tree["num_freed"] = self.logical
+        return tree
+
+
+def _freed(request: Pooled, cursors: list[PoolCursor]) -> Steps[Freed | None]:
+    """None where the node's count is the client's: one index in each physical one, or one of them is not in a pool or gone."""
+    physical = logical = 0
+    for cursor in cursors:
+        if OUTSIDE in cursor.numbers:
+            return None
+        try:
+            targets = yield from targets_of(request, cursor)
+        except Lost:
+            return None
+        logical += sum(target.shards.count for target in targets)
+        physical += sum({target.physical: target.shards.count for target in targets}.values())
+    return Freed(physical, logical) if physical < logical else None

@@ -17,6 +17,7 @@ from esproxy.tenancy.target import Target, filter_of
 NAMED = frozenset((Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.ID, Kind.ROUTING))
 LISTS = ("values", "ids")  # that may hold a single id
 WITHOUT_ID = ("query", "doc")  # instead of a document's id: the query that finds it, or the document itself
+LIKED = ("like", "unlike")
 UNUSED = "esproxy~unused"  # a routing that no document has: what is to be alike to a document includes its routing
 NONE = "esproxy~none"  # an index that there is not
 
@@ -110,7 +111,7 @@ def rewrite_places(
         if lookup is not None and (holder.get(lookup.id) is not None or any(isinstance(holder.get(k), dict) for k in WITHOUT_ID)):
             if above is not None and above[1] == "indexed_shape":
                 holder.setdefault("path", targets[0].naming.field("shape"))  # where nodes look by default
-            _rewrite_lookup(holder, lookup, targets, elsewhere)
+            _rewrite_lookup(holder, lookup, targets, elsewhere, liked=above is not None and above[1] in LIKED)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
             raise Refusal("a routing value without a document is not available for indices in pools")
@@ -123,7 +124,9 @@ def rewrite_places(
             holder[key] = _names(holder[key], targets)
 
 
-def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target], elsewhere: dict[str, Target | str]) -> None:
+def _rewrite_lookup(
+    holder: dict[str, Any], keys: Lookup, targets: list[Target], elsewhere: dict[str, Target | str], *, liked: bool
+) -> None:
     given = [text_of(holder.pop(name)) for name in ("routing", "_routing") if holder.get(name) is not None]
     named = holder.get(keys.index)
     if named is None and "path" in holder:
@@ -137,6 +140,8 @@ def _rewrite_lookup(holder: dict[str, Any], keys: Lookup, targets: list[Target],
         holder["path"] = target.naming.field(targets[0].naming.logical(holder["path"]))
     if isinstance(holder.get("query"), dict):
         refilter(holder["query"], target)
+    if liked and target.naming.root != targets[0].naming.root:
+        raise Refusal("a document of another index to be like is not available here: its fields have other names. Give its text")
     id = ""
     if holder.get(keys.id) is not None:
         id = text_of(holder[keys.id])

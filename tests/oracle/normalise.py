@@ -71,6 +71,7 @@ MASKS = [
     Mask("error/failed_shards/*/node", IDENTITY),
     Mask("responses/*/error/failed_shards/*/node", IDENTITY),
     Mask("_shards/failures/*/node", IDENTITY),
+    Mask("responses/*/error/failed_shards/*/node", IDENTITY),
     Mask("**/hits/*/_node", IDENTITY),
     Mask("profile/shards/*/id", IDENTITY),
     Mask("profile/shards/*/node_id", IDENTITY),

@@ -99,3 +99,10 @@ def test_document_to_be_like_is_routed_and_alone_or_in_a_list() -> None:
             if isinstance(sent, dict)
             else sent == [one, {"_index": "pool~logs-1", "doc": {}, "routing": "acme.17:esproxy~unused"}]
         )
+
+
+def test_single_clause_stays_a_sum_where_other_documents_show_several() -> None:
+    told = [{"value": 0.5, "description": "sum of:", "details": [FILTER, *[WEIGHT] * count]} for count in (1, 2)]
+    found = hits(*(hit("pool~logs-1", f"acme.17:{n}", _explanation=one) for n, one in enumerate(told)))
+    _, answer = gate().ask("POST", "/logs/_search?explain=true", {"query": {"match": {"w": "x y"}}}, lambda send: found)
+    assert [one["_explanation"]["details"] for one in answer["hits"]["hits"]] == [[WEIGHT], [WEIGHT, WEIGHT]]

@@ -338,3 +338,114 @@ def test_health_of_indices_in_one_physical_index_is_told_for_each() -> None:
     assert status == 200 and answer["active_shards"] == 2 and sorted(answer["indices"]) == ["books", "logs"]
     status, answer = it.ask("GET", "/_cluster/health/logs,books", b"", node)
     assert answer["active_primary_shards"] == 2 and "indices" not in answer
+
+
+# --- several searches in one request --------------------------------------------------------------------
+
+
+def searched(send: Send) -> list[tuple[str, dict[str, Any]]]:
+    """What each search of an msearch is over, and its body."""
+    lines = [orjson.loads(line) for line in send.body.splitlines()]
+    return [(",".join(header["index"]), body) for header, body in zip(lines[::2], lines[1::2], strict=True)]
+
+
+def test_search_over_objects_in_an_msearch_is_one_for_each_and_merged_in_its_place() -> None:
+    it = nested("elasticsearch")
+
+    def node(send: Send) -> Any:
+        answers = []
+        for _, body in searched(send):
+            (filtered,) = body["query"]["bool"]["filter"]
+            number = int(filtered["prefix"]["_routing"][:-1].rpartition(".")[2])
+            values = [1, 4] if number == 17 else [2, 3]
+            answers.append({"status": 200, **hits(*(found(number, str(n), None, sort=[n]) for n in values))})
+        return {"took": 1, "responses": answers}
+
+    query = {"query": {"match": {"t": "x"}}, "sort": ["n"], "size": 3}
+    lines = [{"index": "lone"}, query, {"index": "logs,books"}, query, {"index": "logs"}, query]
+    body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    status, answer = it.ask("POST", "/_msearch", body, node)
+    assert status == 200, answer
+    assert [index for index, _ in searched(it.sent)] == ["one~acme-19-1", OWN, OWN, OWN]
+    assert [search["sort"] for _, search in searched(it.sent)] == [["n"], ["n18.n"], ["n17.n"], ["n17.n"]]
+    merged = answer["responses"][1]["hits"]
+    assert [(one["_index"], one["sort"]) for one in merged["hits"]] == [("logs", [1]), ("books", [2]), ("books", [3])]
+    assert merged["total"]["value"] == 4
+    assert [len(one["hits"]["hits"]) for one in answer["responses"]] == [2, 3, 2]
+    assert answer["responses"][2]["hits"]["hits"][0]["_index"] == "logs"
+
+
+def test_search_of_an_msearch_that_cannot_be_merged_is_an_error_in_its_place() -> None:
+    it = nested("elasticsearch")
+    lines = [{"index": "logs"}, {}, {"index": "logs,books"}, {"aggs": {"a": {"max": {"field": "n"}}}}]
+    body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    one = {"status": 200, **hits(found(17, "1"))}
+    status, answer = it.ask("POST", "/_msearch", body, lambda send: {"took": 1, "responses": [one, {"status": 200, **hits()}]})
+    assert status == 200 and answer["responses"][0]["hits"]["hits"][0]["_source"] == {"a": 1}
+    assert answer["responses"][1]["status"] == 400 and "[aggs]" in answer["responses"][1]["error"]["reason"]
+
+
+# --- calls by query: slices, and the first of an order -----------------------------------------------------
+
+DONE = {"took": 1, "timed_out": False, "total": 1, "deleted": 1, "batches": 1, "version_conflicts": 0, "noops": 0,
+        "retries": {"bulk": 0, "search": 0}, "throttled_millis": 0, "requests_per_second": -1.0,
+        "throttled_until_millis": 0, "failures": []}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("id", "most", "sent"),
+    [
+        (0, 2, [("books", None)]),
+        (1, 2, [("logs", None)]),
+        (0, 3, [("books", {"id": 0, "max": 2})]),
+        (2, 3, [("books", {"id": 1, "max": 2})]),
+        (1, 3, [("logs", None)]),
+    ],
+)
+def test_slices_of_a_call_by_query_are_dealt_by_shards_of_all_indices(id: int, most: int, sent: list[Any]) -> None:
+    it = nested("elasticsearch")
+    body = {"query": {"term": {"k": 1}}, "slice": {"id": id, "max": most}}
+    _, answer = it.ask("POST", "/logs,books/_delete_by_query", body, lambda send: DONE)
+    found = [({17: "logs", 18: "books"}[index_of(send)], orjson.loads(send.body).get("slice")) for send in it.sends]
+    assert found == sent and answer["slice_id"] == id
+    assert all(b"preference=_shards" in send.target for send in it.sends)
+
+
+def test_call_by_query_with_a_sort_takes_the_first_documents_of_all_indices() -> None:
+    it = nested("elasticsearch")
+
+    def node(send: Send) -> Any:
+        if b"_search" not in send.target:
+            return DONE
+        number = index_of(send)
+        return hits(*(found(number, str(n), None, sort=[n]) for n in ([3, 4] if number == 17 else [1, 2])))
+
+    body = {"query": {"term": {"k": 1}}, "sort": ["n"], "max_docs": 2}
+    status, answer = it.ask("POST", "/logs,books/_delete_by_query", body, node)
+    assert status == 200, answer
+    calls = [orjson.loads(send.body) for send in it.sends if b"_delete_by_query" in send.target]
+    ids = [call["query"]["bool"]["must"][0]["bool"]["filter"][0]["ids"]["values"] for call in calls]
+    assert ids == [["acme.18:1", "acme.18:2"], []]
+
+
+def test_closed_point_in_time_counts_the_shards_of_each_index() -> None:
+    it = nested("elasticsearch")
+    shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+    _, opened = it.ask("POST", "/logs,books/_pit?keep_alive=1m", b"", lambda send: {"id": "NODES", "_shards": shards})
+    freed = {"succeeded": True, "num_freed": 1}
+    assert it.ask("DELETE", "/_pit", {"id": opened["id"]}, lambda send: freed)[1] == {"succeeded": True, "num_freed": 2}
+    gone = {"succeeded": True, "num_freed": 0}
+    assert it.ask("DELETE", "/_pit", {"id": opened["id"]}, lambda send: gone)[1] == gone
+
+
+def test_document_of_another_object_cannot_be_liked() -> None:
+    query = {"more_like_this": {"like": [{"_index": "books", "_id": "1"}], "fields": ["t"]}}
+    status, answer = nested().ask("POST", "/logs/_search", {"query": query})
+    assert status == 400 and "to be like" in answer["error"]["reason"]
+
+
+def test_dynamic_templates_of_a_record_are_for_fields_of_the_object() -> None:
+    it = nested()
+    line = {"index": {"_index": "logs", "_id": "1", "dynamic_templates": {"a.b": "geo"}}}
+    it.ask("POST", "/_bulk", orjson.dumps(line) + b"\n{}\n", lambda send: {"took": 1, "errors": False, "items": []})
+    assert orjson.loads(it.sent.body.splitlines()[0])["index"]["dynamic_templates"] == {"n17.a.b": "geo"}
