@@ -118,13 +118,14 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     document whose scope is in the path, or over none."""
     plan = request.plan
     request.undo.append(Undo())
+    defined = frozenset() if request.product else _derived(body)
     for anew in (False, True):
-        resolver = _search_resolver(request, targets)
-        bindings = request_bindings(targets, filtered=filtered)
+        resolver = _search_resolver(request, targets, defined)
+        bindings = request_bindings(targets, filtered=filtered, defines=bool(defined))
         out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         if resolver.wrapped:
             body = unwrapped_queries(plan, state, body)
-            resolver = _search_resolver(request, targets)
+            resolver = _search_resolver(request, targets, defined)
             out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
         if anew or not stale:
@@ -141,8 +142,23 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     return out
 
 
-def _search_resolver(request: Pooled, targets: list[Target]) -> PoolResolver:
+def _derived(body: bytes) -> frozenset[str]:
+    """The first parts of the names of fields that a search on OpenSearch derives: it does not find those with a dot in their
+    names, so no object may be put in front of them. Not those that could hide a meta field."""
+    if b'"derived"' not in body and b"\\u" not in body:
+        return frozenset()
+    try:
+        tree = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return frozenset()  # which the core refuses
+    given = tree.get("derived") if isinstance(tree, dict) else None
+    names = given if isinstance(given, dict) else {}
+    return frozenset(name.partition(".")[0] for name in names if not name.startswith("_"))
+
+
+def _search_resolver(request: Pooled, targets: list[Target], defined: frozenset[str]) -> PoolResolver:
     resolver = PoolResolver(request.plan, targets)
+    resolver.fields.defined = defined
     resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
     resolver.fields.routed = 0
     return resolver

@@ -168,9 +168,13 @@ def _first(request: Pooled, targets: list[Target], parts: dict[str, Part], most:
         part = parts[target.name]
         asked = {key: part.body[key] for key in ("query", "sort", "slice") if key in part.body}
         sent = yield from search_body(request, [target], root, orjson.dumps({**asked, "size": most, "_source": False}))
-        calls.append(request.send("POST", [target.physical, "_search"], part.preference(), sent, JSON))
+        scrolled = {"scroll": "1m"} if "slice" in asked else {}  # else nodes take no slice
+        calls.append(request.send("POST", [target.physical, "_search"], part.preference() | scrolled, sent, JSON))
     answers: list[Answer] = yield Calls(calls)
     request.undo.clear()
+    opened = [orjson.loads(answer.body).get("_scroll_id") for answer in answers if answer.status == 200]
+    if any(opened):
+        yield request.send("DELETE", ["_search", "scroll"], {}, orjson.dumps({"scroll_id": opened}), JSON)
     hits = []
     for target, answer in zip(targets, answers, strict=True):
         if answer.status != 200:

@@ -28,6 +28,8 @@ from esproxy.procedures.drop_pool import seal
 
 ATTEMPTS = 80  # longer, with the waits between them, than it takes to call an intention abandoned
 GENERATIONS = 3  # that turn out to be full when an object is put into them
+BROKEN_MAPPING = "Failed to parse mapping"
+UNPARSED = (BROKEN_MAPPING, "Invalid [path]", "Limit of")  # what is told already, or found when the mapping has been parsed
 
 
 def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True) -> Steps[Entry]:
@@ -139,8 +141,12 @@ def _ensure_pool(cat: Catalogue, meta: Index) -> Steps[str]:
             return physical
         except Refusal as error:
             if not pools.lacks_room(error.reason, meta.mapping):
-                error.reason = logical_text(error.reason, meta.n)
-                raise
+                error.reword(lambda text: logical_text(text, meta.n))
+                if error.reason.startswith(UNPARSED):
+                    raise
+                # OpenSearch says so of the mapping of a new index, and not of an addition, which this is
+                told = f"{BROKEN_MAPPING} [_doc]: {error.reason}"
+                raise Refusal(told, type="mapper_parsing_exception", caused_by=error.cause()) from None
             full = error  # of the fields of others, and of those that documents brought since it was last looked at
         yield from seal(cat, meta.family, physical)
     raise full

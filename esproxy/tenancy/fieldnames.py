@@ -32,6 +32,7 @@ class FieldNames:
         self.targets = targets
         self.any = any(target.naming.any for target in targets)
         self.asked: set[str] = set()
+        self.defined: frozenset[str] = frozenset()  # by the request itself, under names that stay as they are
         self.none = False  # hits are wanted without metadata
         self.routed: int | None = None  # how often ``_routing`` was asked for, where somebody looks into it; else it is refused
         self.underscored = False  # a name was seen that would hide a meta field if the request itself defined it
@@ -55,7 +56,7 @@ class FieldNames:
             raise Refusal(f"the field [{name}], which holds ids of parents, is not available for an index in a pool")
         elif "*" not in name:
             self.asked.add(name.partition("^")[0])
-        if not self.any:
+        if not self.any or name.partition("^")[0].partition(".")[0] in self.defined:
             return name
         bare, boost, rest = name.partition("^")
         found = {target.naming.field(bare) for target in self.targets}

@@ -222,18 +222,18 @@ def _own(physical: list[str]) -> dict[str, Any]:
     return {"terms": {"_index": [*physical, OURS]}}
 
 
-def request_bindings(targets: list[Target], *, filtered: bool = True) -> core.Bindings:
+def request_bindings(targets: list[Target], *, filtered: bool = True, defines: bool = False) -> core.Bindings:
     """Requests over these targets. ``filtered``: every query root gets their filter; else it is no search: documents, mappings, a
-    query over one document of known scope."""
-    if len(targets) == 1 and not targets[0].dedicated and not targets[0].filters:
+    query over one document of known scope. ``defines``: it has fields of its own among the names, so each is looked at."""
+    if len(targets) == 1 and not targets[0].dedicated and not targets[0].filters and not defines:
         return targets[0].searched if filtered else targets[0].written
-    return _request_bindings(targets, filtered=filtered)
+    return _request_bindings(targets, filtered=filtered, defines=defines)
 
 
-def _request_bindings(targets: list[Target], *, filtered: bool) -> core.Bindings:
+def _request_bindings(targets: list[Target], *, filtered: bool, defines: bool = False) -> core.Bindings:
     actions = dict(STOPS)
     if len(targets) == 1:
-        actions |= targets[0].naming.request
+        actions |= {} if defines else targets[0].naming.request
         if targets[0].joins:
             actions[Kind.DOC] = Action(Op.STOP)  # ids of parents are in documents
     if filtered:

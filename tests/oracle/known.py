@@ -88,14 +88,14 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "queries_text.spans",
         'POST /lib/_search {"query": {"span_term": {"_id": {',
         "os",
-        "shared",
+        "per-tenant shared",
         "an id without a scope is not there, so there is no error about it",
     ),
     (
         "found_os.library",
         'POST /lib/_search {"size": 0, "query": {"term": {"k": "red"}}, "aggs": {"g": {"global"',
         "os",
-        "shared",
+        "per-tenant shared",
         "an empty meta beside a filter that the node has rewritten",
     ),
     (
@@ -141,6 +141,20 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "os",
         "per-tenant",
         "marks in the field _index are an error",
+    ),
+    (
+        "found_os.two",
+        'POST /_search {"derived"',
+        "os",
+        "per-tenant",
+        "a node that sorts over several indices skips those where it finds no such field, and there it is a derived one",
+    ),
+    (
+        "search.body_parameters",
+        'POST /_search {"derived"',
+        "os",
+        "per-tenant",
+        "a node that sorts over several indices skips those where it finds no such field, and there it is a derived one",
     ),
     ("search.body_parameters", 'POST /_search {"slice"', "os", "per-tenant", "the order of the failed shards"),
 )

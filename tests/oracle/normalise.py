@@ -120,6 +120,7 @@ TEXT_MASKS = [
     TextMask("explanations/*/error", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("error/**", r"(?<=No search context found for id )\[+[^]]+\](\[\d+\])?", "<n>", "counts the searches of a node"),
     TextMask("**/error/**/reason", r"(?<=[sS]eqNo \[)\d+(?=\])", "<n>", SEQUENCE, POOLS),
+    TextMask("**/*explanation/**/description", r"(?<= in )\d+(?=\) \[)", "<n>", "the place of a document in the pool", POOLS),
     TextMask("hits/hits/*/_shard", r"(?<=\]\[)\d+(?=\])", "<n>", SHARDS, POOLS),
 ]
 # _cat/indices: what a column may show differently. Widths of columns are compared where no such column is shown.

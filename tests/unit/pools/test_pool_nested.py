@@ -449,3 +449,15 @@ def test_dynamic_templates_of_a_record_are_for_fields_of_the_object() -> None:
     line = {"index": {"_index": "logs", "_id": "1", "dynamic_templates": {"a.b": "geo"}}}
     it.ask("POST", "/_bulk", orjson.dumps(line) + b"\n{}\n", lambda send: {"took": 1, "errors": False, "items": []})
     assert orjson.loads(it.sent.body.splitlines()[0])["index"]["dynamic_templates"] == {"n17.a.b": "geo"}
+
+
+def test_fields_that_a_search_derives_keep_their_names() -> None:
+    it = nested()
+    derived = {"twice": {"type": "long", "script": "emit(doc['n'].value * 2)"}, "_mine": {"type": "long", "script": "emit(1)"}}
+    body = {"derived": derived, "fields": ["twice", "n"], "sort": ["twice"], "query": {"range": {"twice": {"gte": 4}}}}
+    status, answer = it.ask("POST", "/logs/_search", {**body, "derived": {"twice": derived["twice"]}}, lambda send: hits())
+    assert status == 200, answer
+    assert it.body["derived"] == {"twice": {"type": "long", "script": "emit(doc['n17.n'].value * 2)"}}
+    assert it.body["query"]["bool"]["must"] == [{"range": {"twice": {"gte": 4}}}]
+    assert (it.body["fields"], it.body["sort"]) == (["twice", "n17.n"], ["twice"])
+    assert it.ask("POST", "/logs/_search", body)[0] == 400
