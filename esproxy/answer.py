@@ -36,15 +36,16 @@ MACHINES = (Kind.NODE, Kind.ADDRESS)
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("error", "plan", "prefix")
+    __slots__ = ("error", "plan", "prefix", "quoted")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan
         self.prefix = plan.owner().names.prefix
+        self.quoted = (self.prefix.encode(), painless.HELPER.encode(), b"][", b"[" + plan.owner().names.inside.encode())
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and self.prefix.encode() not in raw and painless.HELPER.encode() not in raw and b"][" not in raw:
+        if kind is Kind.TEXT and not any(mark in raw for mark in self.quoted):
             return raw
         if kind is Kind.SCRIPT and b"'%b'" % self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
             return raw

@@ -20,7 +20,7 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.bulkaction import check_action
 from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
-from esproxy.metadata import scripts
+from esproxy.metadata import ingest, scripts
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.settings import refuse_files, rewrite_settings
 from esproxy.plan import Plan
@@ -45,7 +45,11 @@ WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded
 TYPED = Mark.AGGS | Mark.SUGGEST
 COPY = core.Bindings({})
 # What becomes of a body as a whole, where its names are not all that is rewritten: endpoint → what is sent for it.
-CHANGES: dict[str, Callable[[Plan, Any], Any]] = {"put_script": scripts.to_store}
+CHANGES: dict[str, Callable[[Plan, Any], Any]] = {
+    "put_script": scripts.to_store,
+    "ingest.put_pipeline": ingest.to_store,
+    "ingest.simulate": ingest.to_simulate,
+}
 
 
 def sent(plan: Plan, body: bytes, max_depth: int) -> tuple[bytes, bytes | None]:

@@ -39,6 +39,7 @@ from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.made_id import wants_id, with_made_id
+from esproxy.procedures.pipelines import pipeline
 from esproxy.procedures.rendered import searched_template
 from esproxy.procedures.virtual import virtual
 from esproxy.ready import ReadyHeads
@@ -185,6 +186,10 @@ class Exchange(Holding):
             whole = body if isinstance(body, bytes) else body.whole()
             limits = self.gateway.settings.limits
             return Need(searched_template(plan, whole, media or b"application/json", limits.max_body, limits.max_depth))
+        if plan.route.row.answer == "pipeline":
+            self.parts.clear()
+            self.state, self.wants = State.BUSY, 0
+            return Need(pipeline(plan, body if isinstance(body, bytes) else body.whole(), media))
         if plan.route.row.answer == "virtual":
             self.parts.clear()
             self.state, self.wants = State.BUSY, 0

@@ -161,6 +161,9 @@ class Plan:
     def restored(self, text: str) -> str:
         """A node's words with names as the client knows them."""
         prefix = self.owner().names.prefix
+        inside = "[" + self.owner().names.inside
+        if inside in text:  # a pipeline, see esproxy.metadata.ingest
+            text = text.replace(inside, "[")
         if self.path:
             text = text.replace(f"[{self.path}]", f"[{self.raw_path}]")
         return restore_text(text, prefix, self.spelled, anywhere=self.route.row.names is not None)

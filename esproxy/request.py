@@ -121,7 +121,7 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         return plan.index(value, creatable=plan.route.row.write or new)
     if kind is Kind.TEMPLATE:
         return plan.names(value, kind)
-    if kind is Kind.STORED_SCRIPT:
+    if kind in (Kind.STORED_SCRIPT, Kind.PIPELINE):
         return plan.script(value)
     if kind is Kind.EXPR:
         return plan.expression(value)

@@ -28,6 +28,8 @@ ENDPOINTS = (
     # scripts and search templates
     "get_script_context", "get_script_languages", "put_script", "get_script", "delete_script",
     "search_template", "msearch_template", "render_search_template",
+    # pipelines
+    "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate", "ingest.processor_grok",
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
@@ -43,8 +45,11 @@ VIRTUAL = frozenset(
      "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs")
 )  # fmt: skip
 
-# Answered as the searches that they become.
-BECOME = frozenset(("search_template", "msearch_template"))
+# Answered as the searches that they become, and of the two pipelines that a client's is.
+BECOME = frozenset(
+    ("search_template", "msearch_template",
+     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate")
+)  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch", "msearch_template": "templates"}
 
@@ -60,6 +65,10 @@ PATH = {
     ("indices.get_alias", "name"): Kind.ALIAS,
     ("indices.exists_alias", "name"): Kind.ALIAS,
     ("indices.delete_alias", "name"): Kind.ALIAS,
+    **dict.fromkeys(
+        ((f"ingest.{endpoint}", "id") for endpoint in ("put_pipeline", "get_pipeline", "delete_pipeline", "simulate")),
+        Kind.PIPELINE,
+    ),
     ("put_script", "context"): Kind.COPY,
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
     ("cat.aliases", "name"): Kind.ALIAS,

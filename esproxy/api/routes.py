@@ -28,7 +28,7 @@ class Row:
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
     anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
     the rule table alone, "text" for one without names, "virtual" for one that is
-    made here, "template" for one that becomes a search.
+    made here, "template" for one that becomes a search, "pipeline" for pipelines.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -130,6 +130,11 @@ ENDPOINTS = {
         Row("indices.clone"),
         Row("get_script_context"),
         Row("get_script_languages"),
+        *(
+            Row(f"ingest.{name}", names=Kind.PIPELINE, answer="pipeline", keyed=True)
+            for name in ("put_pipeline", "get_pipeline", "delete_pipeline", "simulate")
+        ),
+        Row("ingest.processor_grok"),
         Row("put_script", names=Kind.STORED_SCRIPT),
         Row("get_script", names=Kind.STORED_SCRIPT),
         Row("delete_script", names=Kind.STORED_SCRIPT),

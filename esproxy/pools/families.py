@@ -77,7 +77,7 @@ FAMILIES: dict[str, Served] = {
 }
 # The same for every layout.
 ELSEWHERE = frozenset(
-    ("info", "ping", "get_script_context", "get_script_languages",
+    ("info", "ping", "get_script_context", "get_script_languages", "ingest.processor_grok",
      "nodes.info", "cluster.get_settings", "cluster.pending_tasks", "cluster.remote_info",
      "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs")
 )  # fmt: skip

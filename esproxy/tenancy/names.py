@@ -32,10 +32,12 @@ class PrefixNames:
     """Names of one tenant under its prefix. ``spelled`` maps physical terms that were sent to what the client
     wrote; an exchange has its own copy of nothing but that dict."""
 
-    __slots__ = ("nothing", "prefix")
+    __slots__ = ("inside", "nothing", "prefix")
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
+        # Before names that no client can say: a tenant's name and what can be no separator beside this one.
+        self.inside = prefix[:-1] + ("!" if prefix.endswith("~") else "~")
         self.nothing = f"{prefix}*,-{prefix}*"
 
     def one(self, name: str, spelled: dict[str, str], *, product: bool, creatable: bool = False) -> str:

@@ -15,6 +15,7 @@ NOT_IN_POOLS = (
     *("lifecycle.upgrading",),
     *("statistics.stats", "statistics.shards", "statistics.cat_shards"),
     *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
+    *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
     *("cluster.node", "cluster.state", "cluster.figures"),
     *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),

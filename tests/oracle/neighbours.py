@@ -38,6 +38,7 @@ Bodies = Mapping[str, dict[str, Any]]
 SOME = {"a", "b", "ab", "books", "lib", "left", "logs-a", "refs", "right"}
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
+PIPED = ("stamp", "moves")  # names that scenarios use for pipelines that are there
 PIPELINES = ("nope", "absent")  # names that scenarios use for pipelines that are not there
 FIELDS = ("a", "k", "n", "t", "u", "d", "o", "title", "tags", "total", "place", "colours", "list")
 
@@ -79,6 +80,9 @@ class Neighbour:
             ("_index_template/logs", {"index_patterns": matched, "priority": 7, "template": template}),
         ):
             _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
+        for name in PIPED:
+            pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
+            _ok(client.send("PUT", f"/_ingest/pipeline/{name}", JSON, json.dumps(pipeline).encode()), name)
         for name in SCRIPTS:
             source = f"String mine = '{self.canary}'; doc['k'].value"
             script = {"script": {"lang": "painless", "source": source}}
@@ -127,7 +131,9 @@ class Decoys:
         templates = ("/_index_template/*", "/_template/*", "/_component_template/*")
         scripts = [f"/_scripts/{name}" for name in ("nope", *SCRIPTS)]
         scripts += [f"/_scripts/{tenant}.{name}" for tenant in (*OTHERS, TENANT) for name in SCRIPTS]
-        for target in (*scripts, *templates, *(f"/_ingest/pipeline/{name}" for name in PIPELINES)):
+        piped = [f"/_ingest/pipeline/{front}{name}" for name in PIPED for t in (*OTHERS, TENANT) for front in (f"{t}.", f"{t}~")]
+        piped += [f"/_ingest/pipeline/{name}" for name in (*PIPELINES, *PIPED)]
+        for target in (*scripts, *templates, *piped):
             raw = node.send("DELETE", target, {}, None)
             if raw.status not in (200, 404):
                 raise RuntimeError(f"{target}: {raw.status} {raw.body[:300]!r}")
@@ -204,6 +210,9 @@ class Neighbours:
         yield {name: body for name, body in legacy.items() if name.startswith(fronts)}
 
     def _scripts(self) -> Iterator[Any]:
+        found = json.loads(self.node.send("GET", "/_ingest/pipeline", {}, None).body)
+        fronts = tuple(front for tenant in OTHERS for front in (f"{tenant}.", f"{tenant}~"))
+        yield {name: body for name, body in found.items() if name.startswith((*fronts, *PIPED, *PIPELINES))}
         for name in [name for script in SCRIPTS for name in (script, *(f"{tenant}.{script}" for tenant in OTHERS))]:
             yield json.loads(self.node.send("GET", f"/_scripts/{name}", {}, None).body)
 

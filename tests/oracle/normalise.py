@@ -64,6 +64,8 @@ MASKS = [
     Mask("*/settings/index.creation_date", CLOCK),
     Mask("*/settings/index.creation_date_string", CLOCK),
     Mask("**/index_uuid", IDENTITY),
+    *(Mask(f"*/{name}_date*", CLOCK, r"GET /_ingest/pipeline") for name in ("created", "modified")),
+    Mask("docs/**/_ingest/timestamp", CLOCK, r"POST /_ingest/"),
     Mask("metadata/indices/*/settings/index.uuid", IDENTITY),
     Mask("metadata/indices/*/settings/index.creation_date", CLOCK),
     *(Mask(f"**/{name}_date*", CLOCK, r"GET /_(index|component)_template") for name in ("created", "modified")),

@@ -109,8 +109,8 @@ def wipe(client: Client) -> None:
     raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
     if raw.status not in (200, 404):
         raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
-    for script in SCRIPTS:
-        raw = client.send("DELETE", f"/_scripts/{script}", {}, None)
+    for target in ("/_ingest/pipeline/*", *(f"/_scripts/{script}" for script in SCRIPTS)):
+        raw = client.send("DELETE", target, {}, None)
         if raw.status not in (200, 404, 400):
             raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
     for kind in ("_index_template", "_template", "_component_template"):  # refused where the client's indices are in pools
