@@ -47,6 +47,8 @@ TAKE = (
 PUT = (
     "def i = ctx._index; if (!(i instanceof String) || i.length() == 0) "
     "{ throw new IllegalArgumentException('the document is in no index') } "
+    "if (i.startsWith('<') && i.contains('\\'')) "
+    "{ throw new IllegalArgumentException('date math with quotes is not allowed in index names') } "
     "ctx._index = i.startsWith('<') ? '<' + params.p + i.substring(1) : params.p + i"
 )
 Change = Callable[[str, dict[str, Any]], None]

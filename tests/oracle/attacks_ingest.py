@@ -66,14 +66,14 @@ DOCUMENT = {
     "as_json": '{"_index": "zenith.books"}', "as_pairs": "_index=zenith.books _id=1",
 }  # fmt: skip
 for processor in PROCESSORS:
-    row("B49", request("PUT", "/_ingest/pipeline/evil", {"processors": [processor]}), 200, 400, twin=KEPT)
+    row("B49", request("PUT", "/_ingest/pipeline/evil", {"processors": [processor]}), 200, 400, 404, twin=KEPT)
     row("B49", request("PUT", "/books/_doc/b49?pipeline=evil", DOCUMENT), *SAFE, twin=WRITTEN, twin_status=(200, 201))
     stop = {"processors": [processor, {"terminate": {}}], "on_failure": [{"set": {"field": "_index", "value": RAW}}]}
-    row("B49", request("PUT", "/_ingest/pipeline/evil", stop), 200, 400, twin=KEPT)
+    row("B49", request("PUT", "/_ingest/pipeline/evil", stop), 200, 400, 404, twin=KEPT)
     lines = ({"index": {"_index": "books", "_id": "b49", "pipeline": "evil"}}, DOCUMENT)
     row("B49", request("POST", "/_bulk", lines), 200, 400, twin=WRITTEN, twin_status=(200, 201))
     tried = {"pipeline": stop, "docs": [{"_index": RAW, "_source": DOCUMENT}]}
-    row("B50", request("POST", "/_ingest/pipeline/_simulate", tried), 200, 400, 500)
+    row("B50", request("POST", "/_ingest/pipeline/_simulate", tried), 200, 400, 404, 500)
 
 # --- B49: what reaches out, however deep it stands --------------------------------------------------------
 
@@ -110,6 +110,7 @@ for raw in (
 NAMES = (
     "zenith.stamp", "zenith~stamp", "acme~twin", "*", "_all", "zenith.*", "*stamp", "a,zenith.stamp", "..%2Fzenith.stamp", "nope",
 )  # fmt: skip
+row("B49", request("DELETE", "/_ingest/pipeline/evil"), 200, 404, twin=KEPT)
 for name in NAMES:
     row("W19", request("GET", f"/_ingest/pipeline/{name}"), 200, 400, 404, twin=KEPT)
     row("W19", request("PUT", f"/_ingest/pipeline/{name}", {"processors": []}), 200, 400, twin=KEPT)
