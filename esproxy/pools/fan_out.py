@@ -10,6 +10,7 @@ How answers become one, and what cannot be merged and is refused: ``pools.merge`
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cmp_to_key
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ def fan_out(
         for target in targets:
             calls.append((yield from _call(request, target, page.body(tree), filtered, drop=("from", "size"), pit=pit)))
         answers = yield Calls(calls)
+        if pit:
+            answers = [without_others(*one) for one in zip(answers, targets, strict=True)]
     elif name in ("count", "indices.validate_query"):
         calls = []
         for target in targets:
@@ -102,6 +105,26 @@ def _call(
     call = request.send("POST", path, query | (more or {}), sent, request.media or JSON)
     call.tree = plan.route.row.name == "search"
     return call
+
+
+def without_others(answer: Answer, target: Target) -> Answer:
+    """A search of a point in time is made on the shards of all its physical indices: what those of others say of fields that are
+    this index's alone is left out."""
+    if b'"failures"' not in answer.body and b'"failed_shards"' not in answer.body:
+        return answer
+    tree = exact.loads(answer.body)
+    shards, error = tree.get("_shards") or {}, tree.get("error") or {}
+    for holder, key in ((shards, "failures"), (error, "failed_shards"), (error, "root_cause")):
+        if key in holder:
+            holder[key] = [one for one in holder[key] if one.get("index", target.physical) == target.physical]
+    if error.get("failed_shards") and (error.get("caused_by") or {}).get("index", target.physical) != target.physical:
+        error["caused_by"] = error["failed_shards"][0]["reason"]
+    if "failures" in shards:
+        shards["failed"] = len(shards["failures"])
+        shards["total"] = shards["successful"] + shards["failed"]
+        if not shards["failed"]:
+            del shards["failures"]
+    return replace(answer, body=exact.dumps(tree))
 
 
 class Part(NamedTuple):

@@ -52,7 +52,13 @@ def test_bare_node_answers_as_the_scenario_expects(direct_runs: Direct, scenario
 def test_tenant_sees_what_a_bare_node_shows(cluster: SharedCluster, scenario: str) -> None:
     runs_here(cluster.direct, scenario)
     family, layouts = cluster.direct.engine.kind, layouts_in(cluster.placement)
-    differences = compare_runs(cluster.direct.runs[scenario], cluster.run(scenario), cluster.placement)
+    try:
+        run = cluster.run(scenario)
+    except Unplayable:
+        if known(scenario, "", family, layouts) is None:  # all of it is known to differ, also what it goes on with
+            raise
+        return
+    differences = compare_runs(cluster.direct.runs[scenario], run, cluster.placement)
     unknown = [found for found in differences if known(scenario, found.call.line(), family, layouts) is None]
     assert not unknown, f"{len(unknown)} differences\n" + "\n".join(map(str, unknown[:20]))
     if len(layouts) == 1:  # in a mixture, a row's index may lie elsewhere

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import orjson
 import pytest
 
 from esproxy.catalogue import names
+from esproxy.exchange import Answer
+from esproxy.pools.fan_out import without_others
 from tests.unit.pools.pool_gate import Gate, directory, gate, hit, hits
 
 LOST = "search_context_missing_exception"
@@ -110,3 +115,19 @@ def test_point_in_time_is_closed_by_its_token() -> None:
     closed = {"pits": [{"successful": True, "pit_id": "PIT"}]}
     status, answer = it.ask("DELETE", "/_search/point_in_time", {"pit_id": [pit]}, lambda send: closed)
     assert status == 200 and answer == {"pits": [{"successful": True, "pit_id": pit}]} and it.body == {"pit_id": ["PIT"]}
+
+
+def test_point_in_time_over_several_pools_leaves_out_what_others_shards_say() -> None:
+    target: Any = SimpleNamespace(physical="own~acme-1")
+    ours, theirs = ({"type": "t", "reason": "no field [n]", "index": name} for name in ("own~acme-1", "pool~logs-1"))
+    failed = [{"shard": 0, "index": one["index"], "reason": one} for one in (theirs, ours)]
+    told = {"_shards": {"total": 3, "successful": 2, "failed": 1, "failures": failed[:1]}, "hits": {"hits": []}}
+    assert orjson.loads(without_others(Answer(200, [], orjson.dumps(told)), target).body) == {
+        "_shards": {"total": 2, "successful": 2, "failed": 0},
+        "hits": {"hits": []},
+    }
+    error = {"root_cause": [theirs, ours], "reason": "all shards failed", "failed_shards": failed, "caused_by": theirs}
+    answer = without_others(Answer(400, [], orjson.dumps({"error": error, "status": 400})), target)
+    assert orjson.loads(answer.body)["error"] == {**error, "root_cause": [ours], "failed_shards": failed[1:], "caused_by": ours}
+    whole = Answer(200, [], b'{"hits": {}}')
+    assert without_others(whole, target) is whole
