@@ -7,6 +7,7 @@ from typing import Any
 from esproxy.errors import Refusal
 
 VERBS = ("create", "delete", "index", "update")
+OBJECTS = ("dynamic_templates", "_source")
 
 
 def check_action(action: Any, number: int, product: bool) -> None:
@@ -23,7 +24,7 @@ def check_action(action: Any, number: int, product: bool) -> None:
     if not isinstance(meta, dict):
         raise Refusal(f"{front} START_OBJECT or END_OBJECT but found [{_token(meta)}]")
     for key, value in meta.items():
-        if isinstance(value, list) or (isinstance(value, dict) and key != "dynamic_templates"):
+        if isinstance(value, list) or (isinstance(value, dict) and key not in OBJECTS):
             raise Refusal(f"{front} a simple value for field [{key}] but found [{_token(value)}]")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from esproxy import core, exact
+from esproxy import core
 from esproxy.answer import is_error
 from esproxy.bodies import refusal
 from esproxy.catalogue.store import Steps
@@ -128,8 +128,6 @@ def _address(request: Pooled, record: Record) -> None:
             _templates(record, record.target)
         sent = physical_id(record.target, id)
         returned = _returned(request, record) if record.verb == "update" else {}
-        if not request.product and "_source" not in record.meta and isinstance(returned.get("_source"), dict):
-            record.returned, returned = returned, {}  # OpenSearch takes no object in an action line
     except Refusal as error:
         return _refuse(request, record, error)
     if record.verb in ("index", "create"):
@@ -250,7 +248,7 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
         new, resolver.wanted = resolver.wanted, {}
         wanted.setdefault(target.scope, {}).update(new)
     elif run.status is core.Status.OK:
-        record.out = _with_returned(out, record.returned) if record.returned else out
+        record.out = out
     elif record.verb == "update":
         raise refusal(plan, run, source)
     else:
@@ -258,11 +256,6 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
         if isinstance(sent, Refusal):
             return _refuse(request, record, sent)
         record.out = sent
-
-
-def _with_returned(source: bytes, returned: dict[str, Any]) -> bytes:
-    """The source of an update with what the parameters say it answers with; they go before what the source says (measured)."""
-    return exact.dumps(exact.loads(source) | returned)
 
 
 def _lines(record: Record) -> bytes:

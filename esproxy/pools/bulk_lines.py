@@ -34,7 +34,6 @@ class Record:
     routing: str | None = None  # the client's
     templates: dict[str, str] = field(default_factory=dict)  # dynamic templates that the client has given by path
     aliased: bool = False  # its name must be an alias's
-    returned: dict[str, Any] = field(default_factory=dict)  # what an update answers with, where its source has to say so
     error: EsproxyError | None = None
     action: dict[str, Any] = field(default_factory=dict)
 

@@ -34,7 +34,7 @@ def aliases(request: Pooled) -> Steps[Reply]:
     if query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "aliases"], {"help": "true"})
         return Reply(told.status, table_headers_of(request, told), told.body)
-    told = yield request.send("GET", ["_cat", "aliases", NOT_THERE], asked | {"v": "true"})
+    told = yield request.send("GET", ["_cat", "aliases", NOT_THERE], asked | {"v": "true", "format": "text"})
     if told.status >= 400:
         return node_reply(request, told)
     yield from request.resolved("_all", Options(expand=frozenset(("open", "closed", "hidden")), closed=True), stay=True)

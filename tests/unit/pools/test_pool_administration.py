@@ -121,7 +121,7 @@ def test_field_to_analyze_for_is_the_pool_s() -> None:
 
 def asked(send: Send, header: str) -> Answer:
     """What a node draws for an alias that is not there: its header alone."""
-    assert send.target.startswith(b"/_cat/aliases/esproxy~none~") and b"v=true" in send.target
+    assert send.target.startswith(b"/_cat/aliases/esproxy~none~") and b"v=true&format=text" in send.target
     return Answer(200, [(b"content-type", b"text/plain; charset=UTF-8")], header.encode() + b"\n")
 
 
