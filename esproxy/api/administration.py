@@ -55,7 +55,16 @@ MACHINES: list[Row] = [
     ),
 ]
 
+_RESOLVED = "indices.resolve_index:ResolveIndex"
 VERDICTS: list[Row] = [
+    *(
+        Is(_RESOLVED + type_, prop, term, "what an expression stands for")
+        for type_, prop, term in (
+            ("Item", "name", INDEX),
+            ("Item", "aliases", Leaf(Kind.ALIAS)),
+            ("AliasItem", "name", Leaf(Kind.ALIAS)),
+        )
+    ),
     *(
         Is(type_, prop, SCALAR, _NO_NAME)
         for type_, prop in (

@@ -19,6 +19,7 @@ ENDPOINTS = (
     "indices.update_aliases",
     "indices.open", "indices.close", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
     "indices.forcemerge", "indices.clear_cache", "indices.analyze", "search_shards", "termvectors", "mtermvectors",
+    "indices.resolve_index",
     # templates, and what makes an index of another
     "indices.put_index_template", "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
     "indices.simulate_index_template", "indices.simulate_template", "indices.put_template", "indices.get_template",
@@ -78,6 +79,7 @@ PATH = {
         for kind in ("indices.{}_index_template", "indices.{}_template", "cluster.{}_component_template")
         for endpoint in map(kind.format, ("put", "get", "exists", "delete"))
     },
+    ("indices.resolve_index", "name"): Kind.EXPR,
     ("indices.simulate_template", "name"): Kind.TEMPLATE,
     ("indices.simulate_index_template", "name"): Kind.INDEX,
     ("indices.rollover", "alias"): Kind.INDEX,

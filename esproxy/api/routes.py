@@ -107,6 +107,7 @@ ENDPOINTS = {
         Row("indices.upgrade", all=True, keyed=True),
         Row("indices.upgrade_status", all=True, keyed=True),
         Row("indices.analyze"),
+        Row("indices.resolve_index"),
         Row("search_shards", all=True, keyed=True, answer="once"),  # whose keys are nodes: one is told once
         Row("termvectors"),
         Row("mtermvectors"),

@@ -141,6 +141,13 @@ for cursor in ("", "garbage", "zenith", "FGluY2x1ZGVfY29udGV4dF91dWlk"):
     row("E01", request("POST", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": cursor}), 400, 404)
     row("E01", request("DELETE", f"/_search/scroll/{cursor or 'x'}", {"scroll_id": [cursor]}), 400, 404)
 
+# --- what expressions stand for --------------------------------------------------------------------------
+
+for place in ("*", "_all", "zenith.*", "*enith*", "*,-books", "zenith.books", "books,zenith.books", "%3Czenith.books%3E", "*:*"):
+    get("F05", f"/_resolve/index/{place}?expand_wildcards=all", 200, 400, 404)
+get("F05", "/_resolve/index?name=zenith.books", 400, 404)
+get("F05", "/_resolve/cluster/*", 400, 404, 405)
+
 # --- the node and the cluster ----------------------------------------------------------------------------
 
 row, get = attack.row, attack.get

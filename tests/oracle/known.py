@@ -17,7 +17,7 @@ NOT_IN_POOLS = (
     *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
-    *("cluster.node", "cluster.state", "cluster.figures"),
+    *("cluster.node", "cluster.state", "cluster.figures", "cluster.resolving"),
     *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
