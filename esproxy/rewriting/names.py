@@ -93,9 +93,11 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
 
 def _not_compared(field: str, name: str, options: dict[str, Any]) -> bool:
     """Is it a comparison that the field does not know? The node says so, or finds nothing."""
-    if field == ID and (options.get("case_insensitive") is True or (name == "match_bool_prefix" and "analyzer" in options)):
+    if field == ID and name == "match_bool_prefix" and not options.keys().isdisjoint(("analyzer", "fuzziness")):
         return True
-    return name in ("match", "match_bool_prefix") and "fuzziness" in options
+    if field == ID and options.get("case_insensitive") is True:
+        return True
+    return name == "match" and "fuzziness" in options
 
 
 def index_query(matched: list[Target], targets: list[Target], told: dict[str, Any]) -> dict[str, Any]:
