@@ -58,7 +58,8 @@ def test_processor_that_reaches_out_is_refused_however_deep(gate, kind):
      {"processors": [{"pipeline": {"name": 1}}]}, {"processors": [{"user_agent": {"regex_file": "x"}}]}, {"nope": []}],
 )  # fmt: skip
 def test_pipeline_of_another_form_is_refused(gate, body):
-    assert refused(gate, "PUT", "/_ingest/pipeline/p", body)[0] == 400
+    status, told = refused(gate, "PUT", "/_ingest/pipeline/p", body)
+    assert (status, told["error"]["type"]) == (400, "parse_exception")
 
 
 def test_pipelines_of_a_tenant_are_told_as_it_wrote_them(gate):
