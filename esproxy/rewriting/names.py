@@ -84,7 +84,8 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
     elif field == ID:
         replaced = {"terms": {ID: [target.id_front + value for value in values for target in targets], **told}}
     else:
-        asked = [value + "*" for value in values] if name in ("prefix", "match_bool_prefix") else values
+        analyzed = name == "match_bool_prefix" and isinstance(options, dict) and "analyzer" in options
+        asked = [value + "*" for value in values] if name == "prefix" or analyzed else values  # of a name as it is, no prefix
         reached = {target.scope for value in asked for target in matching(value)}
         replaced = index_query([target for target in targets if target.scope in reached], targets, told)
     del holder[name]
