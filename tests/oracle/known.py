@@ -135,7 +135,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "the position in a script that was rewritten",
     ),
     ("updates.partial_documents", "HEAD /fresh", "os", "shared", "fields of an update of a document that is not there stay"),
-    ("cluster.tables", "GET /_cat/allocation?help", "es os", "per-tenant shared", "not in pools yet"),
     ("rare.mapping_roots", "GET /m/_mapping", "es os", "per-tenant", "what was refused to be put is not there"),
     (
         "search.highlighting",
