@@ -22,6 +22,7 @@ from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata import ingest, scripts
 from esproxy.metadata.mappings import refuse_unsafe_types
+from esproxy.metadata.nodes import node_id
 from esproxy.metadata.settings import refuse_files, rewrite_settings
 from esproxy.plan import Plan
 from esproxy.request import NDJSON_TYPES, check_no_body, media_of, physical_target
@@ -341,7 +342,9 @@ class RequestResolver:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.SETTINGS:
-            return orjson.dumps(rewrite_settings(value, self.plan.name)) if isinstance(value, dict) else raw
+            if not isinstance(value, dict):
+                return raw
+            return orjson.dumps(rewrite_settings(value, self.plan.name, node_id(self.plan.cluster, self.plan.owner().id)))
         if kind in (Kind.SCRIPT, Kind.LUCENE, Kind.KQL) and not isinstance(value, str):
             return raw
         text = value if isinstance(value, str) else raw.decode()

@@ -82,21 +82,24 @@ EXACT = frozenset(ALLOWED) - frozenset(OPEN)
 PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pipeline"})
 INDICES = frozenset({"provided_name", "resize.source.name", "shrink.source.name"})
 NODES = re.compile(r"routing\.allocation\.\w+\._(id|name|ip|host|publish_ip|host_ip)")  # whose value tells of machines
+TO_NODE = re.compile(r"routing\.allocation\.(include|require)\._(id|name)")
+ANY_NODE = "*"
 Name = Callable[[str], str]
 NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
 
 
-def rewrite_settings(tree: dict[str, Any], pipeline: Callable[[str], str]) -> dict[str, Any]:
+def rewrite_settings(tree: dict[str, Any], pipeline: Name, node: str | None = None) -> dict[str, Any]:
     """The settings to send for those that a client wrote. Raises Refusal for one it may not set.
 
-    ``pipeline`` maps a pipeline's name. What stands in an object ``settings`` is taken by nodes as if it stood beside it.
+    ``pipeline`` maps a pipeline's name. ``node``: the id, and name, of the tenant's one node, to which it may allocate an index;
+    to the cluster that says any. What stands in an object ``settings`` is taken by nodes as if it stood beside it.
     """
     inner = tree.get("settings")
     if isinstance(inner, dict):
-        return _walk({key: value for key, value in tree.items() if key != "settings"}, "", pipeline) | {
-            "settings": _walk(inner, "", pipeline)
+        return _walk({key: value for key, value in tree.items() if key != "settings"}, "", pipeline, node) | {
+            "settings": _walk(inner, "", pipeline, node)
         }
-    return _walk(tree, "", pipeline)
+    return _walk(tree, "", pipeline, node)
 
 
 def restore_settings(tree: Any, index: Name, pipeline: Name, node: Name) -> Any:
@@ -126,14 +129,17 @@ def _bare(name: str) -> str:
     return name.removeprefix("index.")
 
 
-def _walk(tree: dict[str, Any], path: str, pipeline: Callable[[str], str]) -> dict[str, Any]:
+def _walk(tree: dict[str, Any], path: str, pipeline: Name, node: str | None) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in tree.items():
         name = _join(path, key)
         if isinstance(value, dict):
-            out[key] = _walk(value, name, pipeline)
+            out[key] = _walk(value, name, pipeline, node)
             continue
         bare = _bare(name)
+        if node is not None and TO_NODE.fullmatch(bare) and value in (node, "", None):
+            out[key] = value and ANY_NODE
+            continue
         if not _allowed(bare):
             raise Refusal(
                 f"unknown setting [{name if name.startswith('index.') else 'index.' + name}] please check that any required "

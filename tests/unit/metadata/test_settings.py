@@ -26,6 +26,28 @@ def test_rewrite_settings_keeps_the_shape(written, sent):
 
 
 @pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ({"index.routing.allocation.include._id": "N"}, {"index.routing.allocation.include._id": "*"}),
+        ({"routing": {"allocation": {"require": {"_name": "N"}}}}, {"routing": {"allocation": {"require": {"_name": "*"}}}}),
+        ({"index.routing.allocation.require._id": None}, {"index.routing.allocation.require._id": None}),
+        ({"index.routing.allocation.require._id": ""}, {"index.routing.allocation.require._id": ""}),
+    ],
+)
+def test_index_goes_to_the_tenants_one_node_wherever_that_is(written, sent):
+    assert rewrite_settings(written, physical, "N") == sent
+    restored = restore_settings(sent, physical, physical, lambda node: "N" if node else node)
+    assert restored == written
+
+
+@pytest.mark.parametrize("where", ["include._id", "require._name", "exclude._id", "include._ip", "include._host", "include.rack"])
+def test_index_goes_to_no_node_that_is_named_otherwise(where):
+    for node, value in ((None, "N"), ("N", "M"), ("N", "N,M"), ("N", "*"), ("N", ["N"])):
+        with pytest.raises(Refusal, match="unknown setting"):
+            rewrite_settings({"index.routing.allocation." + where: value}, physical, node)
+
+
+@pytest.mark.parametrize(
     "written",
     [
         {"index.routing.allocation.require._name": "n1"},
