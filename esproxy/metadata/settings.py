@@ -83,7 +83,10 @@ PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pip
 INDICES = frozenset({"provided_name", "resize.source.name", "shrink.source.name"})
 NODES = re.compile(r"routing\.allocation\.\w+\._(id|name|ip|host|publish_ip|host_ip)")  # whose value tells of machines
 TO_NODE = re.compile(r"routing\.allocation\.(include|require)\._(id|name)")
-ANY_NODE = "*"
+# The node that is meant, by its id or its name, is any for the cluster, which compares ids letter by letter, but takes patterns for
+# names. The spelling keeps which it was.
+ANY_NODE = {"_id": "*", "_name": "**"}
+MEANT_BY = {pattern: key for key, pattern in ANY_NODE.items()}
 Name = Callable[[str], str]
 NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
 
@@ -138,7 +141,8 @@ def _walk(tree: dict[str, Any], path: str, pipeline: Name, node: str | None) -> 
             continue
         bare = _bare(name)
         if node is not None and TO_NODE.fullmatch(bare) and value in (node, "", None):
-            out[key] = value and ANY_NODE
+            leaf = name.rpartition(".")[2]
+            out[key.removesuffix(leaf) + "_name"] = value and ANY_NODE[leaf]
             continue
         if not _allowed(bare):
             raise Refusal(
@@ -165,6 +169,8 @@ def _restore(tree: dict[str, Any], path: str, index: Name, pipeline: Name, node:
             bare = _bare(name)
             if bare in INDICES:
                 value = index(value)
+            elif TO_NODE.fullmatch(bare) and value in MEANT_BY:
+                key, value = key.removesuffix("_name") + MEANT_BY[value], node(value)
             elif NODES.fullmatch(bare):
                 value = ",".join(node(one) for one in value.split(","))
             elif bare in PIPELINES:

@@ -28,16 +28,22 @@ def test_rewrite_settings_keeps_the_shape(written, sent):
 @pytest.mark.parametrize(
     ("written", "sent"),
     [
-        ({"index.routing.allocation.include._id": "N"}, {"index.routing.allocation.include._id": "*"}),
-        ({"routing": {"allocation": {"require": {"_name": "N"}}}}, {"routing": {"allocation": {"require": {"_name": "*"}}}}),
-        ({"index.routing.allocation.require._id": None}, {"index.routing.allocation.require._id": None}),
-        ({"index.routing.allocation.require._id": ""}, {"index.routing.allocation.require._id": ""}),
+        ({"index.routing.allocation.include._id": "N"}, {"index.routing.allocation.include._name": "*"}),
+        ({"routing": {"allocation": {"require": {"_name": "N"}}}}, {"routing": {"allocation": {"require": {"_name": "**"}}}}),
+        ({"index.routing.allocation.require._name": None}, {"index.routing.allocation.require._name": None}),
+        ({"index.routing.allocation.require._name": ""}, {"index.routing.allocation.require._name": ""}),
     ],
 )
 def test_index_goes_to_the_tenants_one_node_wherever_that_is(written, sent):
     assert rewrite_settings(written, physical, "N") == sent
     restored = restore_settings(sent, physical, physical, lambda node: "N" if node else node)
     assert restored == written
+
+
+def test_id_of_a_node_is_taken_back_where_it_was_put():
+    assert rewrite_settings({"routing.allocation.include": {"_id": None}}, physical, "N") == {
+        "routing.allocation.include": {"_name": None}
+    }
 
 
 @pytest.mark.parametrize("where", ["include._id", "require._name", "exclude._id", "include._ip", "include._host", "include.rack"])
