@@ -83,8 +83,8 @@ PIPELINES = frozenset({"default_pipeline", "final_pipeline", "search.default_pip
 INDICES = frozenset({"provided_name", "resize.source.name", "shrink.source.name"})
 NODES = re.compile(r"routing\.allocation\.\w+\._(id|name|ip|host|publish_ip|host_ip)")  # whose value tells of machines
 TO_NODE = re.compile(r"routing\.allocation\.(include|require)\._(id|name)")
-# The node that is meant, by its id or its name, is any for the cluster, which compares ids letter by letter, but takes patterns for
-# names. The spelling keeps which it was.
+# The node that is meant, by its id or its name, is any for the cluster, which compares ids letter by letter, but takes patterns
+# for names. The spelling keeps which it was.
 ANY_NODE = {"_id": "*", "_name": "**"}
 MEANT_BY = {pattern: key for key, pattern in ANY_NODE.items()}
 Name = Callable[[str], str]
