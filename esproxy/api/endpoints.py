@@ -19,7 +19,7 @@ ENDPOINTS = (
     "indices.update_aliases",
     "indices.open", "indices.close", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
     "indices.forcemerge", "indices.clear_cache", "indices.analyze", "search_shards", "termvectors", "mtermvectors",
-    "indices.resolve_index",
+    "indices.resolve_index", "indices.add_block", "indices.remove_block",
     # templates, and what makes an index of another
     "indices.put_index_template", "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
     "indices.simulate_index_template", "indices.simulate_template", "indices.put_template", "indices.get_template",

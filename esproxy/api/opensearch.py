@@ -189,7 +189,7 @@ BODIES: list[Row] = [
 ]
 
 ENDPOINTS = (
-    *(name for name in base.ENDPOINTS if name not in ("open_point_in_time", "close_point_in_time")),
+    *(name for name in base.ENDPOINTS if name not in ("open_point_in_time", "close_point_in_time", "indices.remove_block")),
     "create_pit",
     "delete_pit",
     "indices.upgrade",

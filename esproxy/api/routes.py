@@ -98,6 +98,8 @@ ENDPOINTS = {
         Row("indices.update_aliases"),
         Row("indices.open", required=True),
         Row("indices.close", required=True),
+        Row("indices.add_block"),
+        Row("indices.remove_block"),
         Row("indices.stats", all=True, keyed=True),
         Row("indices.segments", all=True, keyed=True),
         Row("indices.recovery", all=True, keyed=True),

@@ -27,6 +27,13 @@ MERGES = (f"/{RAW}/_forcemerge", f"/{RAW}/_cache/clear", "/_cache/clear?index=ze
 for target in MERGES:
     row("W34", request("POST", target), 404)
 
+BLOCK = request("PUT", "/nothing*/_block/read")
+for place in (RAW, "zenith.*", "zenith.*,-nope", "*enith*", "*:books"):
+    row("W34", request("PUT", f"/{place}/_block/read"), 200, 400, 404, twin=BLOCK)
+    row("W34", request("DELETE", f"/{place}/_block/write"), 200, 400, 404, 405, twin=BLOCK)
+for block in ("write,read", "..", "write%2F..%2F..%2Fzenith.books", "_all"):
+    row("W34", request("PUT", f"/books/_block/{block}"), 400, 404, 405, twin=BLOCK)
+
 # --- figures and tables ----------------------------------------------------------------------------------
 
 for api in ("_stats", "_stats/docs", "_segments", "_recovery", "_shard_stores", "_termvectors/1"):
