@@ -392,15 +392,15 @@ for method, target, body in (
     ("POST", "/_sql", {"query": "SELECT * FROM zenith.books"}),
     ("POST", "/_query", {"query": "FROM zenith.books"}),
     ("POST", "/books/_eql/search", {"query": "any where true"}),
-    ("POST", "/_search/template", {"source": "{}"}),
     ("POST", "/_msearch/template", {}),
-    ("PUT", "/_ingest/pipeline/p", {"processors": []}),
-    ("PUT", "/_scripts/s", {"script": {"lang": "painless", "source": "1"}}),
     ("POST", "/_analyze", {"text": "x", "index": RAW}),
     ("POST", "/_terms_enum", {"field": "k"}),
 ):
     row("B27-B41", request(method, target, body), 400, 404, 405)
 for method, target, body in (  # served by some layouts: then for the tenant's own names (more of these in `attacks_admin`)
+    ("POST", "/_search/template", {"source": "{}"}),
+    ("PUT", "/_ingest/pipeline/p", {"processors": []}),
+    ("PUT", "/_scripts/s", {"script": {"lang": "painless", "source": "1"}}),
     ("POST", "/_mtermvectors", {"docs": [{"_index": RAW, "_id": "1"}]}),
     ("PUT", "/_index_template/x", {"index_patterns": ["*"]}),
     ("PUT", "/_template/x", {"index_patterns": ["*"]}),

@@ -10,8 +10,8 @@ from tests.oracle.attacks_names import LOOKUP
 
 row = partial(attack.row, apart=True)  # in pools all of these are refused so far
 
-STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].value"}})
-BY_ID = request("POST", "/books/_search", {"script_fields": {"f": {"script": {"source": "doc['k'].value"}}}})
+STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].size()"}})
+BY_ID = request("POST", "/books/_search", {"script_fields": {"f": {"script": {"source": "doc['k'].size()"}}}})
 
 # --- B48: names of stored scripts ------------------------------------------------------------------------
 

@@ -12,7 +12,10 @@ from collections.abc import Collection
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    *("lifecycle.blocking", "lifecycle.upgrading",),
+    *(
+        "lifecycle.blocking",
+        "lifecycle.upgrading",
+    ),
     *("statistics.stats", "statistics.shards", "statistics.cat_shards"),
     *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from esproxy import answer, bodies, request
+from esproxy import answer, bodies, plan
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.metadata import cat as tables
@@ -103,6 +103,7 @@ FIRST = {
     ("answer", Kind.NODE): ("statistics.cat_shards", "statistics.shards"),
     ("answer", Kind.ADDRESS): ("statistics.cat_shards", "statistics.shards"),
     ("answer", Kind.HIDDEN): ("statistics.shards", "statistics.stats"),
+    ("answer", Kind.SCRIPT): ("scripts.storing",),
 }
 
 
@@ -122,9 +123,9 @@ REWRITING = [
         _replaced(PrefixNames, "everything", lambda self, spelled: "*"),
         ("expressions.every_endpoint",),
     ),
-    Mutant("pipelines and scripts go as they are", _replaced(request.Plan, "name", _identity), ("documents.write_parameters",)),
-    Mutant("Lucene text goes as it is", _replaced(request.Plan, "lucene", _identity), ("queries_text.query_strings",)),
-    Mutant("names of bulk items go as they are", _replaced(request.Plan, "bulk_name", _identity), ("bulk.default_index",)),
+    Mutant("pipelines and scripts go as they are", _replaced(plan.Plan, "name", _identity), ("documents.write_parameters",)),
+    Mutant("Lucene text goes as it is", _replaced(plan.Plan, "lucene", _identity), ("queries_text.query_strings",)),
+    Mutant("names of bulk items go as they are", _replaced(plan.Plan, "bulk_name", _identity), ("bulk.default_index",)),
     Mutant(
         "scripts go as they are",
         _replaced(bodies.RequestResolver, "_script", _identity),
@@ -139,7 +140,7 @@ REWRITING = [
     Mutant("settings come as they are", _replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
     Mutant(
         "texts come as they are",
-        _replaced(request, "restore_text", lambda text, *rest, **named: text),
+        _replaced(plan, "restore_text", lambda text, *rest, **named: text),
         ("indices.bad_bodies",),
     ),
     Mutant("filter_path is forgotten", _replaced(FilterPath, "apply", _identity), ("root.response_filtering",)),
