@@ -29,6 +29,15 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("templates.legacy", "PUT /_template/_bad", "es", "dedicated", "the warning beside the error"),
     ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
+        "bulk.metadata",
+        'POST /_bulk {"index": {"_index": "a", "_id": "8"',
+        "es",
+        ALL,
+        "the list of the pipelines that ran is left out",
+    ),
+    ("bulk.parameters", "POST /_bulk?include_source_on_error=", "es", ALL, "the list of the pipelines that ran is left out"),
+    ("rare.document_options", "POST /_bulk?list_executed_pip", "es", ALL, "the list of the pipelines that ran is left out"),
+    (
         "admin.cat_text",
         "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size",
         "es os",
