@@ -35,13 +35,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
                 terminalreporter.write_line(line)
 
 
-@pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one engine together
+@pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one placement together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark ours, and run them last: what fails quickly is to be seen quickly."""
+    """Mark ours, and run them last: what fails quickly is to be seen quickly. One engine after the other, so that there is one
+    node of each; on that first what needs it empty."""
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.integration)
-    items.sort(key=lambda item: item.path.is_relative_to(_HERE))
+    items.sort(key=_when)
+
+
+def _when(item: pytest.Item) -> tuple[bool, int, bool]:
+    engines: list[str] = item.config.stash[CHOICE].names
+    engine = item.callspec.params.get("engine_name") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    which = engines.index(engine) if engine in engines else len(engines)
+    return item.path.is_relative_to(_HERE), which, "direct_runs" not in getattr(item, "fixturenames", ())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
