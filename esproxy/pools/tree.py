@@ -23,6 +23,7 @@ from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
+from esproxy.rewriting.patterns import expand_patterns
 from esproxy.rewriting.places import Place, lookups, places, rewrite_places
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.routing import rewrite_routing
@@ -42,6 +43,8 @@ DEEPEST = 20  # wrappers in one another
 
 def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
     """Is there anything for this pass?"""
+    if resolver.patterned and not resolver.own_terms:
+        return True
     if resolver.named or resolver.read_meta or resolver.fields.none or resolver.fields.routed or wanted(body, resolver):
         return True
     if marks & Mark.SUGGEST:
@@ -57,6 +60,10 @@ def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
 def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, resolver: PoolResolver, marks: int) -> Steps[bytes]:
     """The body as it is sent; what its answer needs is noted in ``request.undo``."""
     tree, undo = exact.loads(body), request.undo[-1]
+    if resolver.patterned and not resolver.own_terms and all(target.naming.inferred for target in targets):
+        fresh = yield from request.freshest(targets)
+        defined = {*resolver.fields.defined, *(tree.get("runtime_mappings") or {})}
+        expand_patterns(request.plan.cluster.engine.tables.states, state, tree, fresh, defined)
     if wanted(body, resolver):
         rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)
     if marks & Mark.SUGGEST and tree.keys().isdisjoint(SEARCHING) and tree["query"] == no_query(targets):

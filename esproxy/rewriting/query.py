@@ -14,6 +14,7 @@ from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.plan import Plan
+from esproxy.rewriting.patterns import own_fields
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import NONE
 from esproxy.tenancy.target import Target, absent, search_routing
@@ -51,7 +52,7 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
         elif kind is Kind.ROUTING:
             continue
         elif kind in (Kind.FIELD, Kind.SOURCE):
-            out[name] = _fields(value, resolver, stored=name == "stored_fields")
+            out[name] = _fields(name, value, resolver)
         elif kind in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
             out[name] = value if value == "_none" else absent(plan.owner().id, value)
         elif kind is Kind.REFUSE:
@@ -139,12 +140,16 @@ def _sort(text: str) -> Any:
     return {field: {"order": order}} if colon else field
 
 
-def _fields(value: str, resolver: PoolResolver | None, *, stored: bool) -> str:
-    """``stored``: a routing value may be among them, which stands beside the id in the answer anyway."""
+def _fields(parameter: str, value: str, resolver: PoolResolver | None) -> str:
+    """Of stored ones a routing value may be among them, which stands beside the id in the answer anyway."""
     if resolver is None or value in ("true", "false"):
         return value
     out = []
     for name in value.split(","):
         bare, colon, order = name.partition(":")
-        out.append((bare if stored and bare == "_routing" else resolver.field(bare)) + colon + order)
+        if parameter == "docvalue_fields" and "*" in bare and not resolver.own_terms:
+            out += own_fields(bare, resolver.targets)
+        else:
+            kept = parameter == "stored_fields" and bare == "_routing"
+            out.append((bare if kept else resolver.field(bare)) + colon + order)
     return ",".join(out)

@@ -40,6 +40,7 @@ class PoolResolver:
         self.read_meta = False  # ``_index`` or ``_id`` is asked for as a field
         self.texts = 0  # how many query strings the body has
         self.meta_texts = False  # one of them may name a meta field
+        self.patterned = False  # there may be patterns of fields
         self.wrapped = False  # a query is in base64
 
     @property
@@ -59,6 +60,7 @@ class PoolResolver:
             self.named = self.named or raw != b"null"
             return raw
         if kind is Kind.FIELD or kind is Kind.SOURCE:
+            self.patterned = self.patterned or b"*" in raw or b"\\" in raw
             return self._field(raw)
         if kind is Kind.DOC:
             return self.document(raw)

@@ -81,6 +81,36 @@ def test_search_by_parameter_goes_into_the_body() -> None:
     assert b"q=" not in it.sent.target and b"routing" not in it.sent.target
 
 
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [
+        ({"docvalue_fields": ["*"]}, {"docvalue_fields": ["n~2", "w"]}),
+        ({"docvalue_fields": [{"field": "n*", "format": "x"}, "s*"]}, {"docvalue_fields": [{"field": "n~2", "format": "x"}]}),
+        ({"docvalue_fields": ["s*"]}, {"docvalue_fields": ["esproxy~none"]}),
+        ({"fields": ["w", "*"], "runtime_mappings": {"r": {"type": "long"}}}, {"fields": ["w", "n~2", "r", "w"]}),
+        ({"fields": ["_*", "secret"]}, {"fields": ["_*", "secret"]}),
+    ],
+)
+def test_pattern_of_fields_is_the_index_s_own_where_others_have_theirs(body: dict[str, Any], sent: dict[str, Any]) -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", body, lambda send: hits())
+    assert {key: it.body[key] for key in sent} == sent
+
+
+def test_pattern_in_a_parameter_is_the_index_s_own_fields() -> None:
+    it = gate()
+    it.ask("GET", "/logs/_search?docvalue_fields=n*,w", b"", lambda send: hits())
+    assert "docvalue_fields=n~2,w" in unquote(it.sent.target.decode())
+
+
+@pytest.mark.parametrize("query", ["multi_match", "query_string", "simple_query_string"])
+def test_query_over_a_pattern_of_fields_is_over_the_index_s_own(query: str) -> None:
+    for fields, sent in ((["w*^2", "n*"], ["w^2", "n~2"]), (["s*"], ["esproxy~none"])):
+        it = gate()
+        it.ask("POST", "/logs/_search", {"query": {query: {"query": "a", "fields": fields}}}, lambda send: hits())
+        assert orjson.dumps(sent) in it.sent.body
+
+
 def test_search_renamed_field_has_its_physical_name_everywhere() -> None:
     it = gate()
     body = {
@@ -92,7 +122,7 @@ def test_search_renamed_field_has_its_physical_name_everywhere() -> None:
     assert it.body["query"]["bool"]["must"][0]["bool"]["must"][0] == {"term": {"n~2": 1}}
     assert "n\\~2:2" in text.replace("\\\\", "\\") or "n~2:2" in text
     assert it.body["sort"] == [{"n~2": "asc"}] and it.body["aggs"]["a"]["terms"]["field"] == "n~2"
-    assert it.body["_source"] == ["n~2", "w"] and it.body["fields"] == ["n*"]
+    assert it.body["_source"] == ["n~2", "w"] and it.body["fields"] == ["n~2"]
     assert b"docvalue_fields=n~2" in it.sent.target
 
 
