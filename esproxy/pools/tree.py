@@ -23,7 +23,7 @@ from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
-from esproxy.rewriting.patterns import expand_patterns
+from esproxy.rewriting.patterns import expand_patterns, made_by
 from esproxy.rewriting.places import Place, lookups, places, rewrite_places
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.routing import rewrite_routing
@@ -62,7 +62,7 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
     tree, undo = exact.loads(body), request.undo[-1]
     if resolver.patterned and not resolver.own_terms and all(target.naming.inferred for target in targets):
         fresh = yield from request.freshest(targets)
-        defined = {*resolver.fields.defined, *(tree.get("runtime_mappings") or {})}
+        defined = resolver.fields.defined.union(made_by(tree))
         expand_patterns(request.plan.cluster.engine.tables.states, state, tree, fresh, defined)
     if wanted(body, resolver):
         rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)

@@ -35,6 +35,13 @@ def _expanded(part: Any, targets: list[Target], defined: Collection[str]) -> Ite
         yield {**part, "field": found} if isinstance(part, dict) else found + boosted + boost
 
 
+def made_by(tree: dict[str, Any]) -> Iterator[str]:
+    """The runtime fields that a request makes, those in composites among them."""
+    for name, definition in (tree.get("runtime_mappings") or {}).items():
+        yield name
+        yield from (f"{name}.{inner}" for inner in (definition or {}).get("fields") or {})
+
+
 def own_fields(pattern: str, targets: list[Target]) -> list[str]:
     """The physical names of the fields that a pattern matches."""
     return sorted({target.naming.field(path) for target in targets for path in matching(pattern, list(_leaves(target)))})

@@ -87,7 +87,10 @@ def test_search_by_parameter_goes_into_the_body() -> None:
         ({"docvalue_fields": ["*"]}, {"docvalue_fields": ["n~2", "w"]}),
         ({"docvalue_fields": [{"field": "n*", "format": "x"}, "s*"]}, {"docvalue_fields": [{"field": "n~2", "format": "x"}]}),
         ({"docvalue_fields": ["s*"]}, {"docvalue_fields": ["esproxy~none"]}),
-        ({"fields": ["w", "*"], "runtime_mappings": {"r": {"type": "long"}}}, {"fields": ["w", "n~2", "r", "w"]}),
+        (
+            {"fields": ["w", "*"], "runtime_mappings": {"r": {"fields": {"a": {"type": "long"}}}}},
+            {"fields": ["w", "n~2", "r", "r.a", "w"]},
+        ),
         ({"fields": ["_*", "secret"]}, {"fields": ["_*", "secret"]}),
     ],
 )
