@@ -1,4 +1,4 @@
-"""Patterns of fields in lists: in a pool that others share a pattern would reach their fields, too. They hold nothing for the
+"""Patterns of fields: in a pool that others share a pattern would reach their fields, too. They hold nothing for the
 client's documents, but errors would name them, and a node counts them against its limits. So a pattern becomes the index's own
 fields that it matches.
 """
@@ -21,8 +21,15 @@ def expand_patterns(states: list[dict[str, Any]], state: int, tree: Any, targets
     """In place. ``defined``: fields that the request itself makes."""
     for holder, _, key, below in members(states, state, tree):
         value = holder.get(key)
-        if key in LISTS and isinstance(value, list) and states[states[below].get("items", below)].get("kind") == "FIELD":
+        if key not in LISTS:
+            continue
+        items = states[states[below].get("items", below)]
+        if isinstance(value, list) and items.get("kind") == "FIELD":
             holder[key] = [one for part in value for one in _expanded(part, targets, defined)] or [NOTHING]
+        elif items.get("other", ("COPY", 1))[0] == "FIELD":  # of highlights, one object or several
+            parts = value if isinstance(value, list) else [value]
+            made = [_by_name(part, targets, defined) if isinstance(part, dict) else part for part in parts]
+            holder[key] = made if isinstance(value, list) else made[0]
 
 
 def _expanded(part: Any, targets: list[Target], defined: Collection[str]) -> Iterator[Any]:
@@ -33,6 +40,14 @@ def _expanded(part: Any, targets: list[Target], defined: Collection[str]) -> Ite
     pattern, boosted, boost = name.partition("^")
     for found in sorted({*own_fields(pattern, targets), *matching(pattern, list(defined))}):
         yield {**part, "field": found} if isinstance(part, dict) else found + boosted + boost
+
+
+def _by_name(part: dict[str, Any], targets: list[Target], defined: Collection[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, options in part.items():
+        for found in _expanded(name, targets, defined):
+            out.setdefault(found, options)
+    return out
 
 
 def made_by(tree: dict[str, Any]) -> Iterator[str]:

@@ -100,6 +100,15 @@ def test_pattern_of_fields_is_the_index_s_own_where_others_have_theirs(body: dic
     assert {key: it.body[key] for key in sent} == sent
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_pattern_of_fields_to_highlight_is_the_index_s_own(several: bool) -> None:
+    it = gate()
+    fields: Any = {"*": {"type": "fvh"}, "w": {}}
+    it.ask("POST", "/logs/_search", {"highlight": {"fields": [fields] if several else fields}}, lambda send: hits())
+    own = {"n~2": {"type": "fvh"}, "w": {"type": "fvh"}}
+    assert it.body["highlight"]["fields"] == ([own] if several else own)
+
+
 def test_pattern_in_a_parameter_is_the_index_s_own_fields() -> None:
     it = gate()
     it.ask("GET", "/logs/_search?docvalue_fields=n*,w", b"", lambda send: hits())
