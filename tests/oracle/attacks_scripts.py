@@ -85,6 +85,7 @@ for name in ("zenith.find", "find", "nope", "zenith.plus", "_none"):
     row("B47", request("POST", "/_render/template", {"id": name}), *SAFE, twin=SEARCH)
     row("B47", request("POST", f"/_render/template/{name}", {}), *SAFE, twin=SEARCH)
 for target in (f"/{RAW}/_search/template", f"/books,{RAW}/_search/template", "/*/_search/template", "/zenith.*/_search/template"):
-    row("B47", request("POST", target, {"source": {"size": 100}}), *SAFE, twin=SEARCH)
+    everything = {"size": 100, "query": {"ids": {"values": ["1"]}}, "_source": False}  # attackers' documents name victims
+    row("B47", request("POST", target, {"source": everything}), *SAFE, twin=SEARCH)
 IN_QUERY = "source=%7B%22id%22:%22zenith.find%22%7D&source_content_type=application/json"
 row("B47", request("GET", f"/books/_search/template?{IN_QUERY}"), *SAFE)
