@@ -93,7 +93,7 @@ def _proxy(upstream: str, port: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "esproxy.toml"
         path.write_text(config)
-        process = subprocess.Popen([sys.executable, "-m", "esproxy", "serve", "--config", str(path)], env=os.environ)
+        process = subprocess.Popen([sys.executable, "-P", "-m", "esproxy", "serve", "--config", str(path)], env=os.environ)
         try:
             _wait_until_ready(process, admin)
             url = f"http://127.0.0.1:{port}"

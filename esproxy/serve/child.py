@@ -50,7 +50,8 @@ class Child:
     async def start(cls, settings: Settings, listening: socket.socket, heard: Heard) -> Child:
         ours, theirs = socket.socketpair()
         fds = (listening.fileno(), theirs.fileno())
-        command = [sys.executable, "-m", "esproxy.serve.worker", *map(str, fds)]
+        # -P: not what lies where it is started, a checkout without its compiled core for one
+        command = [sys.executable, "-P", "-m", "esproxy.serve.worker", *map(str, fds)]
         try:
             # A process group of its own: Ctrl-C in a terminal is for the supervisor.
             process = subprocess.Popen(command, pass_fds=fds, stdin=subprocess.DEVNULL, process_group=0)
