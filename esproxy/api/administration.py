@@ -105,7 +105,6 @@ SYNTAX: list[Row] = [
         for name in ("Tokenizer", "TokenFilter", "CharFilter")
     ),
     Also("indices.shrink:Request", {"max_primary_shard_size": SCALAR, "max_shard_size": SCALAR}, "instead of a number of shards"),
-    Also("indices.analyze:Request", {"index": INDEX}, "taken in the body too"),
     Also("_global.mtermvectors:Request", {"parameters": Ref("_global.mtermvectors:Operation")}, "what holds for each document"),
     Also("_global.mtermvectors:Operation", {"per_field_analyzer": Dict(FIELD, SCALAR)}, "as for one document"),
 ]

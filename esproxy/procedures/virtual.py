@@ -152,7 +152,9 @@ def cluster_state(plan: Plan, node: VirtualNode) -> Steps[Tree]:
         )
         if "metadata" in every and "index" not in plan.parts:  # a node tells of templates only then
             found = yield Call(Send(plan.cluster.name, "GET", build(["_template", plan.owner().names.prefix + "*"], {}), JSON))
-            told["metadata"]["templates"] = orjson.loads(found.body) if found.status == 200 else {}
+            if found.status not in (200, 404):
+                raise Failed("the node's answer could not be understood", status=502)
+            told["metadata"]["templates"] = orjson.loads(found.body)
     resolver = AnswerResolver(plan)
 
     def under(endpoint: str, tree: Tree) -> Tree:

@@ -34,6 +34,20 @@ async def until(condition):
             await asyncio.sleep(0.01)
 
 
+async def test_worker_imports_nothing_from_where_it_is_started(tmp_path, monkeypatch):
+    """In a checkout the sources lie there, without the compiled core of what is installed."""
+    (tmp_path / "esproxy").mkdir()
+    (tmp_path / "esproxy" / "__init__.py").write_text("raise SystemExit('the wrong esproxy')")
+    monkeypatch.chdir(tmp_path)
+    listening = bind("127.0.0.1", 0)
+    settings = load(upstream=["http://127.0.0.1:1"], flags={"log": {"level": "error"}})
+    generation = Generation(settings, listening, lambda child, message: None)
+    async with asyncio.timeout(SECONDS):
+        assert await generation.is_ready()
+        await generation.stop()
+    listening.close()
+
+
 async def test_worker_that_says_nothing_is_killed_and_replaced(generation, monkeypatch, caplog):
     monkeypatch.setattr(child, "SILENCE", 2.0)
     (first,) = generation.children()
