@@ -174,7 +174,7 @@ def case_of(row: Row, tenant: str, variant: int, logical: Call, answered: bytes,
     media = next((line.partition(": ")[2] for line in lines if line.startswith("content-type: ")), "")
     expected = as_logical(tenant, logical, body)
     if answered != expected:
-        raise Wrong(f"[{row.name}] of {tenant}: the proxy gave {_first_difference(answered, expected)}")
+        raise Wrong(f"[{row.name}] of {tenant}: the proxy gave {first_difference(answered, expected)}")
     check_meaning(row, tenant, variant, json.loads(expected))
     physical = Call(kept["method"], kept["target"], base64.b64decode(kept["body"]), logical.media)
     return Case(row.name, tenant, logical, physical, body, expected, media)
@@ -203,10 +203,10 @@ def compare(case: Case, status: int, media: str, body: bytes, expected: bytes) -
     if status != 200 or media.lower() != case.media:
         raise Wrong(f"[{case.row}] of {case.tenant}: status {status}, content type {media!r}; wanted 200, {case.media!r}")
     if body != expected:
-        raise Wrong(f"[{case.row}] of {case.tenant}: {_first_difference(body, expected)}")
+        raise Wrong(f"[{case.row}] of {case.tenant}: {first_difference(body, expected)}")
 
 
-def _first_difference(body: bytes, expected: bytes) -> str:
+def first_difference(body: bytes, expected: bytes) -> str:
     at = next((i for i, (a, b) in enumerate(zip(body, expected, strict=False)) if a != b), min(len(body), len(expected)))
     return f"at byte {at} {body[at : at + 80]!r}, wanted {expected[at : at + 80]!r}"
 
