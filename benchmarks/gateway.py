@@ -141,24 +141,24 @@ class Made:
 
 def cases(layout: str, row: str) -> list[Made]:
     found = []
-    for tenant, variant, call, wanted in _asked(row):
+    for tenant, call, wanted in _asked(row):
         place = Place(layout, tenant, LOGS if row == "bulk of 100" else INDEX)
         answers = [orjson.dumps(_answer(row, wanted, place, physical)) for physical in (True, False)]
         found.append(Made(row, place, call, *answers))
     return found
 
 
-def _asked(row: str) -> Generator[tuple[str, int, Call, Any]]:
+def _asked(row: str) -> Generator[tuple[str, Call, Any]]:
     if row == INDEXED:
         for variant in range(VARIANTS):
             for tenant in TENANTS:
                 stored = document(tenant, variant)
                 call = Call("PUT", f"/{INDEX}/_doc/{tenant}-{variant}", json.dumps(stored).encode(), "application/json")
-                yield tenant, variant, call, [(f"{tenant}-{variant}", stored)]
+                yield tenant, call, [(f"{tenant}-{variant}", stored)]
         return
     kind = next(one for one in ROWS if one.name == row)
     for tenant, variant, call in calls(kind, INDEX):
-        yield tenant, variant, call, kind.wanted(tenant, variant)
+        yield tenant, call, kind.wanted(tenant, variant)
 
 
 def _answer(row: str, wanted: list[tuple[str, Any]], place: Place, physical: bool) -> dict[str, Any]:
@@ -179,11 +179,12 @@ def _answer(row: str, wanted: list[tuple[str, Any]], place: Place, physical: boo
         version = {"_version": 1, "_seq_no": 5, "_primary_term": 1}
         own = _source(place, source, physical)
         return {"_index": index, "_id": scope + id, **version, **routing, "found": True, "_source": own}
+    done = {"total": 1, "successful": 1, "failed": 0}
+    created = {"_version": 1, "result": "created", "_shards": done}
     written = [
-        {"_index": index, "_id": scope + id, "_version": 1, "result": "created", "_shards": {"total": 1, "successful": 1, "failed": 0},
-         "_seq_no": number, "_primary_term": 1}
+        {"_index": index, "_id": scope + id, **created, "_seq_no": number, "_primary_term": 1}
         for number, (id, _) in enumerate(wanted)
-    ]  # fmt: skip
+    ]
     if row == INDEXED:
         return written[0]
     return {"took": 3, "errors": False, "items": [{"index": {**item, "status": 201}} for item in written]}
