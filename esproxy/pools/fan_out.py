@@ -18,7 +18,7 @@ import orjson
 
 from esproxy import exact
 from esproxy.answer import encode, is_error
-from esproxy.catalogue.store import Steps
+from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Call, Calls, Reply
 from esproxy.pools.bodies import search_body
@@ -141,7 +141,7 @@ def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], wh
     """Calls by query: of which the first that does not end well ends all. ``targets`` loses those that are not called."""
     asked = request.plan.query.get("max_docs", tree.get("max_docs"))
     left = None if asked is None else int(asked)
-    parts = _sliced(request, targets, tree)
+    parts = yield from _sliced(request, targets, tree)
     targets[:] = [target for target in targets if target.name in parts]
     if left is not None and "sort" in tree:
         parts = yield from _first(request, targets, parts, left, why)
@@ -161,7 +161,7 @@ def _one_by_one(request: Pooled, targets: list[Target], tree: dict[str, Any], wh
     return answers
 
 
-def _sliced(request: Pooled, targets: list[Target], tree: dict[str, Any]) -> dict[str, Part]:
+def _sliced(request: Pooled, targets: list[Target], tree: dict[str, Any]) -> Steps[dict[str, Part]]:
     """What each index gets of which there is something in the slice. Elasticsearch deals the shards of all out to the slices, and
     cuts one in as many as are left for it; OpenSearch cuts each index by itself."""
     given = tree.get("slice")
@@ -170,7 +170,11 @@ def _sliced(request: Pooled, targets: list[Target], tree: dict[str, Any]) -> dic
     if not cut or not request.product or "preference" in request.plan.query:
         return {target.name: Part(tree) for target in targets}
     assert isinstance(id, int) and isinstance(most, int) and isinstance(given, dict)
-    shards = sorted((shard, target.name) for target in targets for shard in range(target.shards.count))
+    counts = {target.name: target.shards.count for target in targets if not target.dedicated}
+    for target in targets:
+        if target.dedicated:
+            counts[target.name] = yield from _shard_count(request, target)
+    shards = sorted((shard, name) for name, count in counts.items() for shard in range(count))
     whole_shards = {key: value for key, value in tree.items() if key != "slice"}
     if most < len(shards):
         mine = shards[id::most]
@@ -181,6 +185,13 @@ def _sliced(request: Pooled, targets: list[Target], tree: dict[str, Any]) -> dic
     shard, name = shards[place]
     body = {**whole_shards, "slice": {**given, "id": id // len(shards), "max": within}} if within > 1 else whole_shards
     return {name: Part(body, str(shard))}
+
+
+def _shard_count(request: Pooled, target: Target) -> Steps[int]:
+    """Of an index of its own, of which only the node knows."""
+    answer = yield request.send("GET", [target.physical, "_settings", "index.number_of_shards"], {})
+    settings = parsed(answer, 200)[target.physical]["settings"]
+    return int(settings["index"]["number_of_shards"])
 
 
 def _first(request: Pooled, targets: list[Target], parts: dict[str, Part], most: int, why: Divided) -> Steps[dict[str, Part]]:

@@ -6,6 +6,7 @@ from esproxy import exact
 from esproxy.answer import encode, is_error
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.pools.pooled import Pooled
+from esproxy.rewriting.order import in_logical_order
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, onward, restore, unwrapped
 from esproxy.tenancy.target import Target, physical_expression
 
@@ -35,6 +36,8 @@ def reply(request: Pooled, answer: Answer, *, filtered: bool = False) -> Reply |
     body = restore(plan, answer, reader)
     if filtered:
         body = unwrapped(body)
+    if len(reader.indices) > 1:
+        body = in_logical_order(plan, body)
     if plan.meta is not None and not is_error(answer.status, answer.body):
         body = encode(plan, plan.meta.restore(exact.loads(body), reader.name))
     return finish(plan, answer.status, client_headers(plan, answer, reader), body)

@@ -21,8 +21,10 @@ from esproxy.pools.targets import some
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
+from esproxy.tenancy.target import Target
 
 NO_SIZE = frozenset(("0", "-1"))
+BY_QUERY = ("delete_by_query", "update_by_query")
 
 
 def search(request: Pooled) -> Steps[Reply | Large]:
@@ -59,6 +61,8 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
     assert plan.endpoint.request is not None
     body = b""
     try:
+        if plan.route.row.name in BY_QUERY and request.product and "slice" in orjson.loads(given or b"{}"):
+            _same_slices(targets)
         if given or filtered:
             body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
         query = physical_query(plan, targets, PoolResolver(plan, targets) if plan.query else None)
@@ -79,3 +83,11 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
         told = Divided("what fails is told index by index")
         return (yield from fan_out(request, targets, given, told, filtered=filtered))
     return reply(request, answer, filtered=filtered)
+
+
+def _same_slices(targets: list[Target]) -> None:
+    """Elasticsearch deals shards out to slices in the order of their indices' names. Raises Divided where the names that it knows
+    stand in another."""
+    physical = [target.physical for target in sorted(targets, key=lambda target: target.name)]
+    if physical != sorted(set(physical)):
+        raise Divided("the slices of these indices are others in their pools: name them one by one")

@@ -21,7 +21,7 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, Violation
 from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
-from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, without_empty
+from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, shapes, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
 from esproxy.rewriting.patterns import expand_patterns, made_by
 from esproxy.rewriting.places import Place, lookups, places, rewrite_places
@@ -52,7 +52,7 @@ def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
     escaped = b"\\u" in body  # a key may be spelled otherwise
     if escaped or (b"inner_hits" in body and b"collapse" in body):
         return True
-    if resolver.alone:
+    if resolver.alone or (b"significant_" in body and not resolver.plan.product):
         return b"significant_" in body
     return bool(marks & Mark.GLOBAL) or (bool(marks & Mark.AGGS) and not resolver.own_terms and b"min_doc_count" in body)
 
@@ -80,6 +80,8 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
         if not any(target.filters for target in targets):
             own_background(tree, no_query(targets))
     else:
+        if not request.product and (marks & Mark.GLOBAL or b"significant_" in body):
+            undo.shapes = shapes(tree, no_query(targets))
         found = [] if resolver.own_terms else list(empty_buckets(tree))
         if found:
             asked = orjson.dumps(question(found, tree, filter_of(targets)))
@@ -148,7 +150,8 @@ def _names(request: Pooled, targets: list[Target], state: int, tree: Any) -> Ste
         there = over(clause.holder)
         rewrite_clause(clause, there, lambda expression, there=there: reached(request, there, expression))
     yield from _found_ids(request, targets, asked)
-    exclude_liked(tree, targets)
+    own = {one.physical for one in (*targets, *elsewhere.values()) if isinstance(one, Target) and one.dedicated}
+    exclude_liked(tree, targets, own)
 
 
 def _in_lookups(found: list[Place], elsewhere: dict[str, Target | str]) -> dict[int, list[Target]]:

@@ -93,6 +93,53 @@ def _is_wrapped(query: dict[str, Any], every: dict[str, Any]) -> bool:
     return isinstance(inside, dict) and inside.get("filter") == [every["constant_score"]["filter"]]
 
 
+# --- meta -----------------------------------------------------------------------------------------------
+
+QUERIED = ("filter", "filters", "adjacency_matrix")
+
+
+class Shape(NamedTuple):
+    """An aggregation of the client's. ``told``: an empty ``meta`` of it may be as on a node, since it has a query of its own that
+    a shard may rewrite, or the client has given one."""
+
+    told: bool
+    below: dict[str, Shape]
+
+    @property
+    def may_be_told(self) -> bool:
+        return self.told or any(shape.may_be_told for shape in self.below.values())
+
+
+def shapes(tree: dict[str, Any], every: dict[str, Any]) -> dict[str, Shape]:
+    """``every``: the query of the scope, which stands where the client gave no background."""
+    out = {}
+    for key in ("aggs", "aggregations"):
+        for name, definition in (tree.get(key) or {}).items():
+            if isinstance(definition, dict):
+                kinds = [definition.get(kind) for kind in ("significant_terms", "significant_text")]
+                backgrounds = [kind.get("background_filter") for kind in kinds if isinstance(kind, dict)]
+                told = "meta" in definition or any(kind in definition for kind in QUERIED) or backgrounds not in ([], [every])
+                out[name] = Shape(told, shapes(definition, every))
+    return out
+
+
+def without_made_meta(answer: Any, known: dict[str, Shape]) -> bool:
+    """OpenSearch tells an empty ``meta`` of each aggregation that a shard has rewritten, and of those around it: it goes where
+    only a query that was put in here was rewritten. Is one left?"""
+    left = False
+    for key, value in answer.items() if isinstance(answer, dict) else ():
+        shape = known.get(key.rpartition("#")[2])
+        if shape is None or not isinstance(value, dict):
+            continue
+        buckets = value.get("buckets", [value])
+        parts = list(buckets.values()) if isinstance(buckets, dict) else buckets
+        below = [without_made_meta(part, shape.below) for part in parts]
+        if value.get("meta") == {} and not shape.told and not (any(below) if below else shape.may_be_told):
+            del value["meta"]
+        left = left or "meta" in value
+    return left
+
+
 # --- empty buckets --------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from esproxy.api.kinds import Kind
@@ -132,19 +132,19 @@ def index_among_fields(tree: Any, targets: list[Target], matching: Matching) -> 
             index_among_fields(value, targets, matching)
 
 
-def exclude_liked(tree: Any, targets: list[Target]) -> None:
+def exclude_liked(tree: Any, targets: list[Target], own: Collection[str]) -> None:
     """A node leaves out whatever has the id of a document to be like, in any index that is searched. In place, once ids are
-    scoped."""
+    scoped. ``own``: the physical names of indices whose ids have no scope."""
     if isinstance(tree, list):
         for item in tree:
-            exclude_liked(item, targets)
+            exclude_liked(item, targets, own)
     elif isinstance(tree, dict):
         options = tree.get("more_like_this")
         if len(tree) == 1 and isinstance(options, dict):
             like = options.get("like")
             liked = [one for one in (like if isinstance(like, list) else [like]) if isinstance(one, dict) and one.get(ID)]
             ids = [
-                target.id_front + text_of(one[ID]).partition(":")[2]
+                target.id_front + (text_of(one[ID]) if one.get(INDEX) in own else text_of(one[ID]).partition(":")[2])
                 for one in liked
                 for target in targets
                 if one.get(INDEX, target.physical) != target.physical  # which the node leaves out by itself
@@ -154,7 +154,7 @@ def exclude_liked(tree: Any, targets: list[Target]) -> None:
                 tree["bool"] = {"must": [{"more_like_this": options}], "must_not": [{"terms": {ID: ids}}]}
             return
         for value in tree.values():
-            exclude_liked(value, targets)
+            exclude_liked(value, targets, own)
 
 
 def text_of(value: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esproxy.errors import Refusal
-from esproxy.rewriting.aggs import unscope_globals
+from esproxy.rewriting.aggs import Shape, unscope_globals, without_made_meta
 from esproxy.rewriting.explain import explain_without_filter
 from esproxy.tenancy.metafields import MetaFields
 
@@ -19,6 +19,7 @@ class Undo:
     """For one search."""
 
     globals: list[str] = field(default_factory=list)  # names of global aggregations that got a filter
+    shapes: dict[str, Shape] = field(default_factory=dict)  # of the aggregations, where a query was put into some
     bare: bool = False  # the client wants hits without metadata, which the proxy asked for to verify them
     below: set[str] = field(default_factory=set)  # names of inner hits and top hits that are bare
     meta: MetaFields | None = None  # buckets of ``_index``
@@ -27,7 +28,9 @@ class Undo:
     explained: bool = False  # explanations speak of the filter, too
 
     def __bool__(self) -> bool:
-        return bool(self.globals or self.bare or self.below or self.meta or self.unscored or self.explained or self.error)
+        return bool(
+            self.globals or self.shapes or self.bare or self.below or self.meta or self.unscored or self.explained or self.error
+        )
 
     def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
         """The answer of this search, with names and ids already restored but those of ``meta``."""
@@ -36,6 +39,8 @@ class Undo:
             tree |= self.error.payload()
         elif isinstance(tree, dict):
             unscope_globals(tree.get("aggregations"), self.globals)
+            if self.shapes:
+                without_made_meta(tree.get("aggregations"), self.shapes)
             if self.meta is not None:
                 self.meta.restore(tree, name)
             if self.explained:
