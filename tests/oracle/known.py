@@ -109,7 +109,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         'POST /lib/_search {"size": 0, "query": {"term": {"k": "red"}}, "aggs": {"g": {"global"',
         "os",
         "per-tenant shared",
-        "an empty meta beside a filter that the node has rewritten",
+        "an empty meta beside a filter with a query in base64, which is read before it is sent",
     ),
     (
         "found_os.library",
@@ -169,7 +169,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "per-tenant",
         "a node that sorts over several indices skips those where it finds no such field, and there it is a derived one",
     ),
-    ("search.body_parameters", 'POST /_search {"slice"', "os", "per-tenant", "the order of the failed shards"),
 )
 
 
