@@ -37,11 +37,8 @@ from esproxy.pools.frame import first_write, pooled
 from esproxy.pools.pooled import Pooled, Pools
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
-from esproxy.procedures.health import cluster_health
+from esproxy.procedures.made import MADE, made
 from esproxy.procedures.made_id import wants_id, with_made_id
-from esproxy.procedures.pipelines import pipeline
-from esproxy.procedures.rendered import searched_template
-from esproxy.procedures.virtual import virtual
 from esproxy.ready import ReadyHeads
 from esproxy.request import check_no_body, understand
 from esproxy.spool import Spool
@@ -180,24 +177,10 @@ class Exchange(Holding):
             body, media = self.large.body(), self.media
         else:
             body, media = bodies.sent(plan, self._body(), self.gateway.settings.limits.max_depth)
-        if plan.route.row.answer == "template":
+        if plan.route.row.answer in MADE:
             self.parts.clear()
             self.state, self.wants = State.BUSY, 0
-            whole = body if isinstance(body, bytes) else body.whole()
-            limits = self.gateway.settings.limits
-            return Need(searched_template(plan, whole, media or b"application/json", limits.max_body, limits.max_depth))
-        if plan.route.row.answer == "pipeline":
-            self.parts.clear()
-            self.state, self.wants = State.BUSY, 0
-            return Need(pipeline(plan, body if isinstance(body, bytes) else body.whole(), media))
-        if plan.route.row.answer == "virtual":
-            self.parts.clear()
-            self.state, self.wants = State.BUSY, 0
-            return Need(virtual(plan))
-        if plan.route.row.answer == "health":
-            self.parts.clear()
-            self.state, self.wants = State.BUSY, 0
-            return Need(cluster_health(plan))
+            return Need(made(plan, body, media, self.gateway.settings.limits))
         ready = plan.ready
         target = ready.target if ready is not None and len(plan.spelled) == ready.names else requests.physical_target(plan)
         if plan.typed:

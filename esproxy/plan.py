@@ -3,6 +3,7 @@ the names in it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from esproxy.api.filter_path import FilterPath
@@ -24,6 +25,7 @@ MAKES_ALIASES = frozenset(
     ("indices.put_template", "indices.put_index_template", "indices.simulate_template", "indices.simulate_index_template",
      "cluster.put_component_template")
 )  # fmt: skip
+TASK_ID = re.compile(r"[^:]+:[+-]?\d+")
 
 
 @dataclass
@@ -194,6 +196,19 @@ class Plan:
         """The client's token for a node's cursor."""
         kind = "scroll" if "scroll" in self.query else self.route.row.cursor
         return self.sealer.seal(cursor, tenant=self.owner().id, kind=kind, cluster=self.cluster.name)
+
+    def open_task(self, shown: str) -> str | None:
+        """The node's id of a task, of what its client was told; None for one that nobody was. Raises Refusal for what is none."""
+        if not TASK_ID.fullmatch(shown):
+            raise Refusal(f"malformed task id {shown}", type="illegal_argument_exception")
+        token, _, number = shown.partition(":")
+        task = self.sealer.open(token, tenant=self.owner().id, kind="task", cluster=self.cluster.name)
+        return task if task is not None and task.endswith(f":{number}") else None
+
+    def seal_task(self, task: str) -> str:
+        """The client's id of a node's task: it reads as ids do, and its number is the node's."""
+        token = self.sealer.seal(task, tenant=self.owner().id, kind="task", cluster=self.cluster.name)
+        return token + task[task.rindex(":") :]
 
     def _adopt(self, name: str) -> None:
         """In index-pattern mode a name tells the tenant, and all names must tell the same."""

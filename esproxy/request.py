@@ -132,6 +132,8 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         return value if beside else plan.expression(value, aliases=plan.head.method in ("GET", "HEAD"))
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
+    if kind is Kind.TASK:
+        return plan.open_task(value) or value
     if kind in (Kind.ID, Kind.COPY, Kind.FIELD, Kind.NODE):
         return value
     raise Refusal(f"the path of [{plan.raw_path}] cannot be used here")
@@ -183,8 +185,8 @@ def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
         return plan.lucene(value)
     if kind is Kind.CURSOR:
         return plan.open_cursor(value)
-    if name == "wait_for_completion" and value == "false":
-        raise Refusal("the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome")
+    if kind is Kind.TASK:
+        return plan.open_task(value) or value
     if kind is Kind.REFUSE:
         raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
     return value  # a layout that leaves documents, ids and fields as they are
@@ -207,7 +209,8 @@ def _with_hidden(value: str) -> str:
 
 
 def physical_headers(plan: Plan, media: bytes | None) -> Headers:
-    """What goes upstream of the client's headers: the media types, the trace, and its own request id under the tenant."""
+    """What goes upstream of the client's headers: the media types, the trace, and its own request id under the tenant, which
+    tells whose a task is."""
     named = plan.head.by_name()
     if named is not None:
         out = [(name, named[name]) for name in FORWARDED if name in named]
@@ -215,9 +218,9 @@ def physical_headers(plan: Plan, media: bytes | None) -> Headers:
         out = [(name, value) for name, value in plan.head.headers if name in FORWARDED]
     if media is not None:
         out.append((b"content-type", media))
-    opaque = plan.head.get(b"x-opaque-id")
-    if opaque is not None:
-        out.append((b"x-opaque-id", plan.owner().id.encode() + b"/" + opaque))
+    if plan.tenant is not None:
+        opaque = plan.head.get(b"x-opaque-id")
+        out.append((b"x-opaque-id", plan.tenant.mark if opaque is None else plan.tenant.mark + opaque))
     for name, value in out:
         if name == b"accept" and any(form in value.lower() for form in FORMS):
             if not asyaml.wanted(plan.head):

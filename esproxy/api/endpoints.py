@@ -31,6 +31,8 @@ ENDPOINTS = (
     "search_template", "msearch_template", "render_search_template",
     # pipelines
     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate", "ingest.processor_grok",
+    # tasks
+    "tasks.list", "tasks.get", "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle",
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
@@ -46,10 +48,11 @@ VIRTUAL = frozenset(
      "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs")
 )  # fmt: skip
 
-# Answered as the searches that they become, and of the two pipelines that a client's is.
+# Answered as the searches that they become, of the two pipelines that a client's is, and as lists of tasks.
 BECOME = frozenset(
     ("search_template", "msearch_template",
-     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate")
+     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate",
+     "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle")
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch", "msearch_template": "templates"}
@@ -70,6 +73,7 @@ PATH = {
         ((f"ingest.{endpoint}", "id") for endpoint in ("put_pipeline", "get_pipeline", "delete_pipeline", "simulate")),
         Kind.PIPELINE,
     ),
+    ("*", "task_id"): Kind.TASK,
     ("put_script", "context"): Kind.COPY,
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
     ("cat.aliases", "name"): Kind.ALIAS,
@@ -89,6 +93,8 @@ PATH = {
 }
 IN_PATH = frozenset((("put_script", "context"),))  # defined as a parameter too: one place for one thing
 QUERY = {
+    ("*", "parent_task_id"): Kind.TASK,
+    ("tasks.cancel", "nodes"): Kind.NODE,
     ("put_script", "context"): Kind.COPY,
     ("*", "q"): Kind.LUCENE,
     ("*", "df"): Kind.FIELD,

@@ -281,6 +281,13 @@ UPGRADES: list[Row] = [
     New("esproxy:UpgradeStatus", {**_SIZES, "indices": Dict(Leaf(Kind.INDEX), ANY)}, _OWN),
 ]
 
+TASKS: list[Row] = [
+    *(
+        Also(f"indices.{name}:Response", {"task": Leaf(Kind.TASK)}, "where it was not waited for")
+        for name in ("open", "shrink", "split", "clone")
+    ),
+]
+
 PITS: list[Row] = [
     New("esproxy:CreatedPit", {"pit_id": CURSOR, "_shards": SHARDS, "creation_time": SCALAR}, _OWN),
     New("esproxy:DeletePits", {"pit_id": CURSOR}, _OWN),
@@ -288,4 +295,4 @@ PITS: list[Row] = [
     New("esproxy:DeletedPits", {"pits": Ref("esproxy:DeletedPit")}, _OWN),
 ]
 
-ROWS: list[Row] = [*QUERIES, *BODIES, *PITS, *UPGRADES]
+ROWS: list[Row] = [*QUERIES, *BODIES, *TASKS, *PITS, *UPGRADES]

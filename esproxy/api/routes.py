@@ -28,7 +28,7 @@ class Row:
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
     anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
     the rule table alone, "text" for one without names, "virtual" for one that is
-    made here, "template" for one that becomes a search, "pipeline" for pipelines.
+    made here, "template" for one that becomes a search, "pipeline" for pipelines, "tasks" for lists of tasks.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -144,6 +144,10 @@ ENDPOINTS = {
         Row("render_search_template", names=Kind.STORED_SCRIPT),
         Row("search_template", all=True, names=Kind.STORED_SCRIPT, answer="template"),
         Row("msearch_template", all=True, names=Kind.STORED_SCRIPT, answer="template"),
+        *(
+            Row(name, names=Kind.TASK, answer="tasks", keyed=True)
+            for name in ("tasks.list", "tasks.get", "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle")
+        ),
         Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),

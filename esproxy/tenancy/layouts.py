@@ -54,6 +54,7 @@ def dedicated_answer(prefix: bytes, *, keep_tags: bool) -> dict[Kind, Action]:
         Kind.TEXT: Action(Op.STOP),
         Kind.SETTINGS: Action(Op.STOP),
         Kind.CURSOR: Action(Op.STOP),
+        Kind.TASK: Action(Op.STOP),
         Kind.SCRIPT: Action(Op.STOP),
         Kind.NODE: Action(Op.STOP),
         Kind.ADDRESS: Action(Op.STOP),

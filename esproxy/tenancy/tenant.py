@@ -19,6 +19,11 @@ class Tenant:
         self.looked_at = looked_at
 
     @cached_property
+    def mark(self) -> bytes:
+        """What the id of every request of the tenant's begins with, and so the header of every task."""
+        return f"{self.id}/".encode()
+
+    @cached_property
     def prefix(self) -> bytes:
         return self.names.prefix.encode()
 

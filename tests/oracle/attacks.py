@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.oracle import attacks_admin, attacks_http, attacks_ingest, attacks_names, attacks_scripts, attacks_writes
+from tests.oracle import (
+    attacks_admin,
+    attacks_http,
+    attacks_ingest,
+    attacks_names,
+    attacks_scripts,
+    attacks_tasks,
+    attacks_writes,
+)
 from tests.oracle.attack import ATTACKS
 
-__all__ = ["ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_scripts", "attacks_writes"]
+__all__ = [
+    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_scripts", "attacks_tasks",
+    "attacks_writes",
+]  # fmt: skip

@@ -43,6 +43,7 @@ IDENTITY = "names a node, a cluster or one creation of an index: random"
 SEQUENCE = "counts the writes of everybody in the pool"
 SHARDS = "the pool's shards, which are not the index's"
 STATES = r"[A-Z]+ \S*/_(stats|segments|recovery|shard_stores|search_shards)\b"
+TASKS = r"[A-Z]+ (/_tasks|/_(update|delete)_by_query/\S+/_rethrottle)"
 MACHINES = "tells of the operator's machines"
 MASKS = [
     Mask("took", CLOCK),
@@ -91,6 +92,11 @@ MASKS = [
         Mask(f"**/{name}", IDENTITY, STATES)
         for name in ("uuid", "*_uuid", "id", "node", "name", "*_id", "host", "ip", "*address")
     ),
+    *(
+        Mask(f"**/{name}", CLOCK, TASKS)
+        for name in ("*_in_millis", "*_in_nanos", "*_millis", "took", "throttled", "throttled_until", "resource_stats/*/*")
+    ),
+    *(Mask(f"**/{name}", IDENTITY, TASKS) for name in ("id", "node", "node_id", "name", "host", "ip", "*address")),
     Mask("**/_seq_no", SEQUENCE, layouts=POOLS),
     Mask("**/_shards/total", SHARDS, layouts=POOLS),
     Mask("**/_shards/successful", SHARDS, layouts=POOLS),
@@ -106,15 +112,17 @@ def in_order(found: re.Match[str]) -> str:
 # What a tenant is not told: taken out of both answers.
 LEFT_OUT = [
     Mask("**/attributes/*", MACHINES, r"[A-Z]+ \S*_(search_shards|shard_stores)"),
+    *(Mask(f"nodes/*/{name}", MACHINES, TASKS) for name in ("attributes/*", "roles")),
     Mask("**/shard_path/*_path", MACHINES, STATES),
     Mask("**/unassigned_info/details", MACHINES, STATES),
 ]
 # Keys of objects that differ by themselves.
 KEYS = [
     Mask("**/stores/*/*", IDENTITY, r"[A-Z]+ \S*_shard_stores"),
-    Mask("nodes/*", IDENTITY, r"[A-Z]+ (\S*_search_shards|/_nodes)"),
+    Mask("nodes/*", IDENTITY, r"[A-Z]+ (\S*_search_shards|/_nodes|/_tasks|/\S+/_rethrottle)"),
 ]
 TEXT_MASKS = [
+    TextMask("node_failures/**/reason", r"(?<=node \[)[^]]+", "<node>", IDENTITY),
     TextMask("error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED),
     TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),
     TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),

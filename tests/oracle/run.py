@@ -122,4 +122,4 @@ def wipe(client: Client) -> None:
 def foreign_indices(client: Client) -> list[str]:
     """Names of what lies on a node and is not hidden by the engine itself."""
     raw = client.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None)
-    return [name for name in raw.body.decode().split() if not name.startswith((".internal", ".opendistro", ".plugins"))]
+    return [name for name in raw.body.decode().split() if not name.startswith((".internal", ".opendistro", ".plugins", ".tasks"))]

@@ -85,7 +85,7 @@ def test_what_one_request_adds_to_its_plan_does_not_reach_the_next():
     typed = ask(gate, "POST", "/books/_search", QUERY, [(b"x-opaque-id", b"mine")])
     plain = ask(gate, "POST", "/books/_search", b"{}")
     assert typed.target == "/acme.books/_search?typed_keys=true" and plain.target == "/acme.books/_search"
-    assert (b"x-opaque-id", b"acme/mine") in typed.send.headers and len(plain.send.headers) == 1
+    assert (b"x-opaque-id", b"acme/mine") in typed.send.headers and (b"x-opaque-id", b"acme/") in plain.send.headers
     assert all(name != b"x-opaque-id" for name, _ in plain.answer(b'{"hits":{"hits":[]}}').headers)
     again = ask(gate, "POST", "/books/_search", b'{"query":{"term":{"_index":"other"}}}')
     assert again.exchange.plan.spelled.keys() >= {"acme.books"}

@@ -184,13 +184,6 @@ def test_body_from_the_query_string_is_a_body(gate):
         ("POST", "/_bulk", b'{"index":{"_index":"a","nope":1}}\n{}\n', 400, "illegal_argument_exception"),
         ("POST", "/_bulk", b'{"index":{"_index":"a"},"delete":{"_index":"b"}}\n{}\n', 400, "illegal_argument_exception"),
         ("POST", "/_search/scroll", b'{"scroll_id":"raw"}', 400, "illegal_argument_exception"),
-        (
-            "POST",
-            "/l/_delete_by_query?wait_for_completion=false",
-            b'{"query":{"match_all":{}}}',
-            400,
-            "illegal_argument_exception",
-        ),
         ("PUT", "/l", b'{"mappings":{"properties":{"q":{"type":"percolator"}}}}', 400, "mapper_parsing_exception"),
         (
             "PUT",
