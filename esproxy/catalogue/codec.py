@@ -59,7 +59,6 @@ def _plain(doc: Document) -> dict[str, Any]:
                 "indices": {name: _entry_json(e) for name, e in doc.indices.items()},
                 "aliases": {name: _alias_json(a) for name, a in doc.aliases.items()},
                 "templates": doc.templates,
-                "pipelines": doc.pipelines,
                 "tombstones": [{"n": t.n, "physical": t.physical, "by": t.by} for t in doc.tombstones],
                 "names": doc.names(),
                 "busy": doc.busy(),
@@ -173,8 +172,7 @@ def _directory(x: dict[str, Any]) -> Directory:
         changes=_texts(x["changes"]),
         indices={name: _entry(e) for name, e in _of(dict, x["indices"]).items()},
         aliases={name: _alias(a) for name, a in _of(dict, x["aliases"]).items()},
-        templates=_texts(x["templates"]),
-        pipelines=_texts(x["pipelines"]),
+        templates=_one_of(x["templates"], (None, False, True)),
         tombstones=[Tombstone(_of(int, t["n"]), _of(str, t["physical"]), _text_or_none(t["by"])) for t in x["tombstones"]],
     )
 

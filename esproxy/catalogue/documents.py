@@ -58,8 +58,7 @@ class Directory:
     changes: list[str] = field(default_factory=list)
     indices: dict[str, Entry] = field(default_factory=dict)
     aliases: dict[str, Alias] = field(default_factory=dict)
-    templates: list[str] = field(default_factory=list)
-    pipelines: list[str] = field(default_factory=list)
+    templates: bool | None = None  # has the tenant ever had any? None: nobody has asked the cluster yet
     tombstones: list[Tombstone] = field(default_factory=list)
 
     def pending(self) -> bool:

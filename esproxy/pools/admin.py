@@ -14,7 +14,8 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
-from esproxy.pools.aliases import alias_properties, aliases_of, check_filter, new_targets
+from esproxy.pools.aliases import aliases_of
+from esproxy.pools.creation import Creation
 from esproxy.pools.declared import (
     acknowledged,
     active_shards,
@@ -24,14 +25,11 @@ from esproxy.pools.declared import (
     known_parameters,
     node_answer,
 )
-from esproxy.pools.mappings import check_new_mapping
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings
 from esproxy.pools.targets import some
-from esproxy.procedures.alias import change_aliases
-from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.one_name import check_new_name
@@ -51,28 +49,15 @@ def create_index(request: Pooled) -> Steps[Reply]:
         yield from _check_free(request, name)
         raise Apart
     tree = declaration(request)
-    mapping = dict(tree.get("mappings") or {})
-    check_new_mapping(mapping, request.product)
     settings = flat_settings(tree.get("settings") or {})
     if written != name:
         settings["index.provided_name"] = written
-    aliases = {alias: alias_properties(properties or {}) for alias, properties in (tree.get("aliases") or {}).items()}
-    if aliases:
-        directory = yield from request.look_beside((yield from request.directory([name, *aliases])), aliases)
-        wanted = [("add", name, alias, properties) for alias, properties in aliases.items()]
-        new_targets(directory, wanted, request.product, making=name)
     try:
-        entry = yield from create(request.cat, request.tenant, name, request.index_plan(name, mapping, settings))
+        entry = yield from Creation(request, name, tree.get("mappings"), settings, tree.get("aliases")).make()
     except Refusal as error:
         if error.type == "resource_already_exists_exception":
             raise (yield from _exists(request, name, error)) from None
         raise
-    if aliases:
-        yield from request.sight.look()
-        target = yield from request.one(name)
-        for alias, properties in aliases.items():
-            yield from check_filter(request, target, alias, properties)
-        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, wanted, request.product))
     shards = yield from active_shards(request, entry.physical)
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name})
 

@@ -9,6 +9,7 @@ from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, 
 from esproxy.pools import search as searches
 from esproxy.pools.analyze import analyze
 from esproxy.pools.bulk import bulk
+from esproxy.pools.creation import put_template
 from esproxy.pools.field_caps import field_caps
 from esproxy.pools.frame import Family
 from esproxy.pools.health import health
@@ -59,6 +60,8 @@ FAMILIES: dict[str, Served] = {
     "indices.put_settings": Served(settings.put_settings, True),
     "indices.open": Served(states.open_indices, True),
     "indices.close": Served(states.close_indices, True),
+    "indices.put_index_template": Served(put_template, True),
+    "indices.put_template": Served(put_template, True),
     "indices.analyze": Served(analyze),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
@@ -75,11 +78,16 @@ FAMILIES: dict[str, Served] = {
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),
 }
-# The same for every layout.
+# The same for every layout: what a cluster says of itself, and what the nodes keep under the tenant's prefix.
 ELSEWHERE = frozenset(
     ("info", "ping", "get_script_context", "get_script_languages", "ingest.processor_grok",
      "nodes.info", "cluster.get_settings", "cluster.pending_tasks", "cluster.remote_info",
-     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs")
+     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs",
+     "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
+     "indices.get_template", "indices.exists_template", "indices.delete_template", "cat.templates",
+     "indices.simulate_index_template", "indices.simulate_template",
+     "cluster.put_component_template", "cluster.get_component_template", "cluster.exists_component_template",
+     "cluster.delete_component_template")
 )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, half_a_character
 from esproxy.exchange import GO, Large, Onward, Procedure, Reply
 from esproxy.plan import Plan
+from esproxy.pools.creation import Creation
 from esproxy.pools.pooled import Apart, Missing, Pooled, Pools
-from esproxy.procedures.create import create
 
 Family = Callable[[Pooled], Steps[Reply | Large]]
 
@@ -69,6 +69,5 @@ def still_true(sight: Sight) -> Procedure:
 
 def first_write(pools: Pools, plan: Plan, name: str) -> Procedure:
     """Make the index that a write named. Shared by all who need it, so it may be there already."""
-    request = Pooled(pools, plan, b"", None)
-    yield from create(pools.catalogue, request.tenant, name, request.index_plan(name, {}, {}), explicit=False)
+    yield from Creation(Pooled(pools, plan, b"", None), name).make(explicit=False)
     return GO

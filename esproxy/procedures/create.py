@@ -13,6 +13,7 @@ In one worker only one creation makes a physical index, while others wait for it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from esproxy.catalogue import names, pools
@@ -32,8 +33,14 @@ BROKEN_MAPPING = "Failed to parse mapping"
 UNPARSED = (BROKEN_MAPPING, "Invalid [path]", "Limit of")  # what is told already, or found when the mapping has been parsed
 
 
-def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True) -> Steps[Entry]:
-    """The open entry; a Refusal when it is there already (``explicit``) or the node refuses its mapping or settings."""
+Declare = Callable[[Directory], Steps[pools.Plan]]
+
+
+def create(
+    cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True, declare: Declare | None = None
+) -> Steps[Entry]:
+    """The open entry; a Refusal when it is there already (``explicit``) or the node refuses its mapping or settings.
+    ``declare`` tells the plan anew once the directory has been read, for what in it decides more than placement and creator."""
     if plan.dedicated is not None and (yield from cat.store.exists(plan.dedicated)):
         raise _exists(name)
     for _ in range(ATTEMPTS):
@@ -56,7 +63,8 @@ def create(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: b
         if name in directory.aliases:  # one that is being made
             yield Wait(cat.times.look)
             continue
-        opened = yield from _make(cat, tenant, name, plan, stored)
+        wanted = plan if declare is None else (yield from declare(directory))
+        opened = yield from _make(cat, tenant, name, wanted, stored)
         if opened is not None:
             yield from present(cat)
             return opened

@@ -237,14 +237,14 @@ def own_clear(client: WireClient) -> None:
         raise RuntimeError(f"cannot delete the tenant's indices: {raw.status} {raw.body[:300]!r}")
 
 
-def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], hidden: bool) -> Neighbours:
+def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], stored: bool) -> Neighbours:
     """Other tenants with indices of the scenarios' names, loaded through the proxy; what each gets: see ``neighbours.py``."""
     made = creations(runs)
     neighbours = [Neighbour(tenant) for tenant in OTHERS]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
             names = SOME | set(made) if neighbour.tenant == EVERYTHING else SOME
-            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, hidden)
+            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, stored)
     decoys = Decoys()
     decoys.load(node, sorted(SOME))
     return Neighbours(node, [*neighbours, decoys], machines(node))
@@ -255,8 +255,8 @@ def cluster(node_url: str, placement: str, direct_runs: Direct, proxies: Proxies
     node = WireClient(node_url)
     served = proxies.get(placement)
     try:
-        hidden = placement == "dedicated"  # pools do not take the setting yet
-        neighbours = settle(node, served.client, direct_runs.runs.values(), hidden)
+        stored = placement == "dedicated"  # pools have no pipelines and scripts yet
+        neighbours = settle(node, served.client, direct_runs.runs.values(), stored)
         yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state())
     finally:
         proxies.stop()  # before the node is emptied: a proxy follows its catalogue

@@ -21,12 +21,11 @@ NOT_IN_POOLS = (
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
     *("cluster.node", "cluster.state", "cluster.figures", "cluster.resolving"),
-    *("templates.component", "templates.index_templates", "templates.simulating", "templates.legacy", "templates.cat"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
-    ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", "dedicated", "the warning beside the error"),
-    ("templates.legacy", "PUT /_template/_bad", "es", "dedicated", "the warning beside the error"),
+    ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", ALL, "the warning beside the error"),
+    ("templates.legacy", "PUT /_template/_bad", "es", ALL, "the warning beside the error"),
     ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "bulk.metadata",

@@ -48,18 +48,19 @@ class Neighbour:
     tenant: str
     canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
 
-    def load(self, client: Client, names: Iterable[str], alike: Bodies, hidden: bool) -> None:
+    def load(self, client: Client, names: Iterable[str], alike: Bodies, stored: bool) -> None:
         """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a
-        document.
+        document. ``stored``: pipelines and scripts too.
         """
         names = [*names, f"{self.canary}-own"]
-        for name in [*names, f".{self.canary}-hidden"] if hidden else names:
+        for name in [*names, f".{self.canary}-hidden"]:
             body = alike.get(name, self.definition(name))
             aliases = {alias: properties for alias, properties in (body.get("aliases") or {}).items() if alias not in names}
             body = {**body, "aliases": aliases} if "aliases" in body else body
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
-        if hidden:
-            self.load_templates(client)
+        self.load_templates(client)
+        if stored:
+            self.load_stored(client)
         lines: list[object] = []
         for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
@@ -80,6 +81,8 @@ class Neighbour:
             ("_index_template/logs", {"index_patterns": matched, "priority": 7, "template": template}),
         ):
             _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
+
+    def load_stored(self, client: Client) -> None:
         for name in PIPED:
             pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
             _ok(client.send("PUT", f"/_ingest/pipeline/{name}", JSON, json.dumps(pipeline).encode()), name)
