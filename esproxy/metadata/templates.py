@@ -4,7 +4,7 @@ A tenant's templates have its prefix in their names and in every pattern, so no 
 another's can match its indices. An operator's may: what they put into a new index is the tenant's to see, their names are not.
 
 For an index in a pool no node works out which template applies (no physical index has the client's name), so that is done here,
-on what the nodes keep: of the index templates that match the one of highest priority, over its components in their order; where none
+on what the nodes keep: of the index templates that match the one of highest priority, over its components; where none
 matches, all legacy ones that do, by their order. What the creator wrote goes over everything. Settings and aliases are taken over
 whole; mappings are merged as nodes do it, which is another way for each of the two kinds of template.
 """
@@ -16,8 +16,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from esproxy.errors import Refusal
+
 Tree = dict[str, Any]
 MATCH_ALL = "*"
+OBJECTS = ("object", "nested")
 
 
 def without_foreign(simulated: Tree, prefix: str) -> Tree:
@@ -88,7 +91,7 @@ def _fields(base: Tree, over: Tree, product: bool) -> Tree:
     out = dict(base)
     for name, definition in over.items():
         known = base.get(name)
-        if not (isinstance(known, dict) and isinstance(definition, dict) and _alike(known, definition)):
+        if not (isinstance(known, dict) and isinstance(definition, dict) and _merge(name, known, definition, product)):
             out[name] = definition
             continue
         kept = {key: known[key] for key in ("properties", "subobjects") if key in known} if product else known
@@ -98,10 +101,16 @@ def _fields(base: Tree, over: Tree, product: bool) -> Tree:
     return out
 
 
-def _alike(one: Tree, other: Tree) -> bool:
-    """Are both objects, or both nested ones?"""
-    kinds = {definition.get("type", "object") for definition in (one, other)}
-    return len(kinds) == 1 and kinds <= {"object", "nested"}
+def _merge(name: str, known: Tree, definition: Tree, product: bool) -> bool:
+    """Are both objects, nested ones among them? OpenSearch changes none into anything else. Raises Refusal."""
+    kinds = [one.get("type", "object") for one in (known, definition)]
+    objects = [kind in OBJECTS for kind in kinds]
+    if not product and len(set(objects)) == 2:
+        raise Refusal(f"can't merge a non object mapping [{name}] with an object mapping")
+    if not product and all(objects) and kinds[0] != kinds[1]:
+        was, now = ("nested" if kind == "nested" else "non-nested" for kind in kinds)
+        raise Refusal(f"cannot change object mapping from {was} to {now}")
+    return all(objects)
 
 
 def _deep(base: Tree, over: Tree) -> Tree:

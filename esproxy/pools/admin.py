@@ -52,14 +52,15 @@ def create_index(request: Pooled) -> Steps[Reply]:
     settings = flat_settings(tree.get("settings") or {})
     if written != name:
         settings["index.provided_name"] = written
+    creation = Creation(request, name, tree.get("mappings"), settings, tree.get("aliases"))
     try:
-        entry = yield from Creation(request, name, tree.get("mappings"), settings, tree.get("aliases")).make()
+        entry = yield from creation.make()
     except Refusal as error:
         if error.type == "resource_already_exists_exception":
             raise (yield from _exists(request, name, error)) from None
         raise
     shards = yield from active_shards(request, entry.physical)
-    return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name})
+    return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name}, warnings=creation.warnings)
 
 
 def _check_free(request: Pooled, name: str) -> Steps[None]:

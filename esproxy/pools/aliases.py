@@ -270,6 +270,10 @@ def check_filter(request: Pooled, target: Target, alias: str, properties: dict[s
     found = yield request.send("POST", [target.physical, "_count"], {}, body, b"application/json")
     if found.status != 200:
         told = orjson.loads(node_reply(request, found).body)["error"]
+        shards = told.get("failed_shards") or []
+        if shards:  # of which a node that puts a filter has none
+            told = shards[0]["reason"]
+            told = told.get("caused_by", told) if told["type"] == "query_shard_exception" else told
         cause = {key: value for key, value in told.items() if key != "root_cause"}
         raise Refusal(f"failed to parse filter for alias [{alias}]", caused_by=cause)
 

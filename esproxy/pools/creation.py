@@ -1,9 +1,9 @@
 """One index that is to be made in a pool: what its creator wrote, over what the templates of its tenant say, and its aliases.
 
 The nodes keep the templates, under the tenant's prefix, as for its indices outside of pools; so their own endpoints are the same
-for every layout. Which ones apply is worked out here (``esproxy.metadata.templates``), from all of the tenant's. The directory says
-whether it ever had any: it is read for each creation by realtime get, and whoever puts a template has said so in it before the
-node hears of it. So a tenant without templates pays nothing for them, and a template that has been acknowledged is applied.
+for every layout. Which ones apply is worked out here (``esproxy.metadata.templates``), from all of the tenant's. The directory
+tells whether it ever had any: it is read for each creation by realtime get, and whoever puts a template has said so in it
+before the node hears of it. So a tenant without templates pays nothing for them, and one that is acknowledged is applied.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.settings import flat_settings
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
+from esproxy.procedures.delete import delete
 
 KINDS = {
     "indices.get_index_template": ["_index_template"],
@@ -53,17 +54,24 @@ class Creation:
         self.aliases = aliases or {}
         self.explicit = True
         self.changes: list[tuple[str, str, str, dict[str, Any]]] = []  # the aliases to be made
+        self.warnings: list[str] = []  # of Elasticsearch
 
     def make(self, *, explicit: bool = True) -> Steps[Entry]:
         """The index, with its aliases. Raises Refusal."""
         request, self.explicit = self.request, explicit
+        check_new_mapping(self.mapping, request.product)
         plan = request.index_plan(self.name, self.mapping, self.settings)
         entry = yield from create(request.cat, request.tenant, self.name, plan, explicit, self._declare)
         if self.changes:
             yield from request.sight.look()
             target = yield from request.one(self.name)
-            for _, _, alias, properties in self.changes:
-                yield from check_filter(request, target, alias, properties)
+            try:
+                for _, _, alias, properties in self.changes:
+                    yield from check_filter(request, target, alias, properties)
+            except Refusal:
+                if explicit:  # then nobody else has made it
+                    yield from delete(request.cat, request.tenant, [self.name])
+                raise
             yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, self.changes, request.product))
         return entry
 
@@ -75,7 +83,7 @@ class Creation:
             if directory.templates is None:
                 yield from _remember(request, bool(found.composable or found.legacy))
             mapping, settings, wanted = self._over(found)
-        check_new_mapping(mapping, request.product)
+            check_new_mapping(mapping, request.product)
         properties = {alias: alias_properties(given or {}) for alias, given in wanted.items()}
         if properties:
             if request.mixture:
@@ -100,6 +108,10 @@ class Creation:
         else:
             layers = found.legacy_layers(self.name, hidden=hidden)
             mapping = self.mapping
+            names = sorted(name for name, one in found.legacy.items() if one in layers)
+            if len(names) > 1:
+                told = f"[{self.name}] matches multiple legacy templates [{', '.join(names)}]"
+                self.warnings.append(f"index {told}, composable templates will only match a single template")
             for layer in reversed(layers):
                 mapping = with_defaults(mapping, layer.get("mappings") or {})
         settings: dict[str, Any] = {}

@@ -4,6 +4,7 @@ ours to use, and answers that a node had no part in."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -90,13 +91,15 @@ THROTTLED = (
 )
 
 
-def answer(request: Pooled, tree: dict[str, Any], status: int = 200) -> Reply:
-    """An answer of the proxy's own, with the warning that a node would give of the one parameter of the past."""
+def answer(request: Pooled, tree: dict[str, Any], status: int = 200, warnings: Sequence[str] = ()) -> Reply:
+    """An answer of the proxy's own, with the warnings that Elasticsearch would give, also of the one parameter of the past."""
     plan = request.plan
     headers = json_headers(request.product, plan.head.get(b"accept"))
-    if request.product and "ignore_throttled" in plan.query:
+    if request.product:
         version = plan.cluster.info["version"]
-        headers.append((b"warning", f'299 Elasticsearch-{version["number"]}-{version["build_hash"]} "{THROTTLED}"'.encode()))
+        told = [*warnings, THROTTLED] if "ignore_throttled" in plan.query else warnings
+        for one in told:
+            headers.append((b"warning", f'299 Elasticsearch-{version["number"]}-{version["build_hash"]} "{one}"'.encode()))
     return finish(plan, status, headers, encode(plan, tree))
 
 

@@ -181,7 +181,7 @@ class Target:
 
 
 def absent(tenant: str, name: str) -> str:
-    """What is sent for a pipeline, stored script or template, of which pools have none: the node says that it is not there."""
+    """What is sent for a pipeline or stored script, of which pools have none: the node says that it is not there."""
     return tenant + ABSENT + name
 
 

@@ -24,8 +24,11 @@ NOT_IN_POOLS = (
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
-    ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", ALL, "the warning beside the error"),
-    ("templates.legacy", "PUT /_template/_bad", "es", ALL, "the warning beside the error"),
+    ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", "dedicated shared", "the warning beside the error"),
+    ("templates.legacy", "PUT /_template/_bad", "es", "dedicated shared", "the warning beside the error"),
+    ("templates.merging", "GET /unseen", "es os", "dedicated", "of them this one"),
+    ("templates.merging_legacy", "GET /l-unseen", "es os", "dedicated", "the same"),
+    ("templates.merging_legacy", "PUT /l-", "es", "dedicated", "the names of templates in a warning"),
     ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "bulk.metadata",

@@ -33,8 +33,7 @@ DOCUMENTS: list[Document] = [
             "new": Entry(11, "per-tenant", "own~acme-2"),
         },
         {"cur": Alias({"logs": {"is_write_index": True}}, {}, "m1", "b1")},
-        ["t"],
-        ["p"],
+        True,
         [Tombstone(9, "pool~logs-1-3", "m2")],
     ),
     Index(
