@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from esproxy.errors import Refusal
-from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, mappings, settings, states
+from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, mappings, settings, states, statistics
 from esproxy.pools import search as searches
 from esproxy.pools.analyze import analyze
 from esproxy.pools.bulk import bulk
@@ -67,6 +67,10 @@ FAMILIES: dict[str, Served] = {
     "indices.flush": Served(admin.shards),
     "indices.forcemerge": Served(admin.shards),
     "indices.clear_cache": Served(admin.shards),
+    "indices.stats": Served(statistics.stats),
+    "indices.segments": Served(statistics.segments),
+    "indices.recovery": Served(statistics.recovery),
+    "indices.shard_stores": Served(statistics.shard_stores),
     "indices.get_alias": Served(aliases.get_alias),
     "indices.exists_alias": Served(aliases.get_alias),
     "indices.put_alias": Served(aliases.put_alias, True),

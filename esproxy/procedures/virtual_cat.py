@@ -6,7 +6,6 @@ What is the tenant's own is filled in; every other figure is the machine's and r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator
 from fnmatch import fnmatchcase
 from typing import Any
@@ -19,6 +18,7 @@ from esproxy.catalogue.store import Steps, parsed
 from esproxy.exchange import Answer, Call, Reply, Send
 from esproxy.heads import AnswerHead
 from esproxy.metadata import cat
+from esproxy.metadata.figures import zero
 from esproxy.metadata.nodes import ADDRESS, LETTERS, VirtualNode
 from esproxy.plan import Plan
 from esproxy.procedures.cat import table_headers, wants_json
@@ -27,9 +27,6 @@ from esproxy.request import CAT_DRAWING
 JSON = [(b"accept", b"application/json")]
 TEXT = [(b"accept", b"text/plain")]
 PORT = "9300"
-SIZED = re.compile(r"-?[\d.]+(b|kb|mb|gb|tb|pb)")
-TIMED = re.compile(r"-?[\d.]+(nanos|micros|ms|s|m|h|d)")
-NUMBER = re.compile(r"-?\d+(\.(\d+))?")
 # Columns of a table that is asked for without ``h``, by table and whether the engine is Elasticsearch.
 _LOAD = ("ip", "heap.percent", "ram.percent", "cpu", "load_1m", "load_5m", "load_15m", "node.role")
 _DISK = ("disk.indices", "disk.used", "disk.avail", "disk.total", "disk.percent", "host", "ip", "node")
@@ -107,18 +104,6 @@ def _columns(told: str, asked: str | None, default: tuple[str, ...]) -> list[Col
 
 def _key(cell: str | None) -> tuple[bool, int, str]:
     return (cell is not None, int(cell), "") if cell is not None and cell.isdigit() else (cell is not None, 0, cell or "")
-
-
-def zero(cell: str | None) -> str | None:
-    """Nothing, in a cell that looks like this one."""
-    if cell is None:
-        return None
-    if SIZED.fullmatch(cell):
-        return "0b"
-    if TIMED.fullmatch(cell):
-        return "0s"
-    number = NUMBER.fullmatch(cell)
-    return None if number is None else "0." + "0" * len(number[2]) if number[1] else "0"
 
 
 # --- rows ----------------------------------------------------------------------------------------------------

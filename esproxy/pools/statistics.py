@@ -1,0 +1,243 @@
+"""``_stats``, ``_segments``, ``_recovery`` and ``_shard_stores`` of indices in pools.
+
+The node is asked about the physical indices, so it judges the parameters and shows the form of an answer. What it tells of an
+index that is alone in its physical one is that index's own, and is restored; for each of those that share one the answer is made
+(``esproxy.metadata.figures``).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from esproxy.answer import is_error
+from esproxy.catalogue.documents import CLOSED
+from esproxy.catalogue.store import Steps, parsed
+from esproxy.exchange import Answer, Large, Reply
+from esproxy.metadata import figures
+from esproxy.metadata.figures import Own
+from esproxy.metadata.nodes import node_id
+from esproxy.pools.counts import by_shard, documents, in_memory
+from esproxy.pools.declared import node_answer
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.reply import nothing
+from esproxy.pools.reply import reply as node_reply
+from esproxy.pools.targets import some
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, restore
+from esproxy.tenancy.expressions import Options, index_closed, matching
+from esproxy.tenancy.target import Target, physical_expression
+
+Tree = dict[str, Any]
+LEVELS = ("cluster", "indices", "shards")
+NO_FIELD = "~"  # a name that no field has: the node shows where fields are told, and none of them
+
+
+def stats(request: Pooled) -> Steps[Reply | Large]:
+    plan = request.plan
+    targets = yield from _open(request, closed=plan.query.get("forbid_closed_indices") == "false")
+    if all(alone(target) for target in targets):
+        return (yield from _as_told(request, targets))
+    query = physical_query(plan, [], None)
+    level = query.get("level", "indices")
+    for name in ("fields", "completion_fields", "fielddata_fields"):
+        if name in query:
+            query[name] = NO_FIELD
+    told = yield from _ask(request, targets, {**query, "level": "shards" if level in LEVELS else level})
+    if is_error(told.status, told.body):
+        return node_reply(request, told)
+    tree = orjson.loads(told.body)
+    pooled = [target for target in targets if not alone(target)]
+    counts = yield from documents(request, pooled)
+    shards = (yield from by_shard(request, pooled)) if level == "shards" else {}
+    memory = (yield from in_memory(request, pooled)) if {"completion", "fielddata"} & tree["_all"]["total"].keys() else {}
+    own = _restored(request, told, tree, "indices", targets)
+    indices: Tree = {}
+    for target in targets:
+        if target.name in own:
+            indices[target.name] = own[target.name]
+            continue
+        parts = {number: shards.get((target.scope, number), 0) for number in range(target.shards.count)}
+        known = replace(memory.get(target.scope, Own(0)), docs=counts[target.scope])
+        indices[target.name] = _index(request, target, tree["indices"][target.physical], known, parts)
+    for index in indices.values() if level != "shards" else ():
+        index.pop("shards", None)
+    made: Tree = {"_shards": (yield from _shards(request, targets, tree))}
+    made["_all"] = {part: figures.summed(index[part] for index in indices.values()) for part in ("primaries", "total")}
+    if level != "cluster":
+        made["indices"] = indices
+    return node_answer(request, told, made)
+
+
+def _index(request: Pooled, target: Target, told: Tree, known: Own, parts: dict[int, int]) -> Tree:
+    """One index of a pool. ``known``: of the index; ``parts``: documents of each shard."""
+    plan = request.plan
+    node = node_id(plan.cluster, request.tenant)
+    patterns = {name: plan.query.get(name, plan.query.get("fields", "")) for name in ("completion_fields", "fielddata_fields")}
+    fields = (
+        _matching(patterns["completion_fields"], known.completion),
+        _matching(patterns["fielddata_fields"], known.fielddata),
+    )
+    files = plan.query.get("include_segment_file_sizes", "false") != "false"
+    if target.entry.state == CLOSED:
+        unloaded = plan.query.get("include_unloaded_segments", "false") != "false"
+        known = Own(known.docs if unloaded else 0, known.shards)
+    copies = [copy for shard in told["shards"].values() for copy in shard]
+    first = sum(1 for copy in copies if copy["routing"]["primary"])
+    out: Tree = {"uuid": target.uuid} | {key: told[key] for key in ("health",) if key in told}
+    if "status" in told:
+        out["status"] = "close" if target.entry.state == CLOSED else "open"
+    for part, count in (("primaries", first), ("total", len(copies))):
+        times = count // first if first else 0
+        own = Own(known.docs * times, count, _times(known.completion, times), _times(known.fielddata, times))
+        out[part] = figures.told(told[part], own, fields, files=files)
+    out["shards"] = {
+        number: [_copy(copy, Own(parts[int(number)]), target, number, node, fields, files) for copy in shard]
+        for number, shard in told["shards"].items()
+    }
+    return out
+
+
+def _copy(copy: Tree, own: Own, target: Target, number: str, node: str, fields: tuple[list[str], list[str]], files: bool) -> Tree:
+    plain = {key: value for key, value in copy.items() if isinstance(value, dict) and key not in NO_FIGURES}
+    made = figures.told(plain, own, fields, files=files)
+    return figures.shard(copy, own, f"{target.uuid}/{number}", node, target.index.created, made)
+
+
+NO_FIGURES = ("routing", "commit", "seq_no", "retention_leases", "shard_path")
+
+
+def _times(fields: Any, times: int) -> dict[str, int]:
+    return {path: count * times for path, count in fields.items()}
+
+
+def _matching(patterns: str, fields: Any) -> list[str]:
+    """In the order of their names."""
+    found = {path for pattern in patterns.split(",") for path in matching("*" if pattern == "_all" else pattern, list(fields))}
+    return sorted(found)
+
+
+def _shards(request: Pooled, targets: list[Target], tree: Tree) -> Steps[Tree]:
+    """The copies of shards that there are to be, and that there are, each index counted by itself."""
+    if len({target.physical for target in targets}) == len(targets):
+        told: Tree = tree["_shards"]
+        return told
+    call = request.send("GET", ["_cluster", "health", physical_expression(targets)], {"level": "indices"})
+    known = parsed((yield call), 200)["indices"]
+    whole = [known[target.physical] for target in targets if target.physical in known]
+    total = sum(one["number_of_shards"] * (1 + one["number_of_replicas"]) for one in whole)
+    return {"total": total, "successful": sum(one["active_shards"] for one in whole), "failed": 0}
+
+
+# --- where shards are, and how they got there -----------------------------------------------------------
+
+
+def segments(request: Pooled) -> Steps[Reply | Large]:
+    targets = yield from _open(request, closed=False)
+    return (yield from _made(request, targets, "indices", _segments_of))
+
+
+def _segments_of(request: Pooled, target: Target, told: Tree, parts: dict[int, int]) -> Tree:
+    node = node_id(request.plan.cluster, request.tenant)
+    return {
+        "shards": {
+            number: [figures.segments(copy, Own(parts[int(number)]), node) for copy in shard]
+            for number, shard in told["shards"].items()
+        }
+    }
+
+
+def recovery(request: Pooled) -> Steps[Reply | Large]:
+    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
+    return (yield from _made(request, targets, None, _recovery_of))
+
+
+def _recovery_of(request: Pooled, target: Target, told: Tree, parts: dict[int, int]) -> Tree:
+    node = node_id(request.plan.cluster, request.tenant)
+    created = target.index.created
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(created / 1000)) + f".{created % 1000:03d}Z"
+    closed = target.entry.state == CLOSED
+    return {"shards": [figures.recovery(copy, node, created, stamp, closed) for copy in told["shards"]]}
+
+
+def shard_stores(request: Pooled) -> Steps[Reply | Large]:
+    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
+    return (yield from _made(request, targets, "indices", _stores_of))
+
+
+def _stores_of(request: Pooled, target: Target, told: Tree, parts: dict[int, int]) -> Tree:
+    """As the node tells them, but for what a copy of a shard is called, which those who share it could compare."""
+    reader = PoolAnswer(request.plan, [target], {})
+    body = orjson.dumps({"indices": {target.physical: told}})
+    out: Tree = orjson.loads(restore(request.plan, Answer(200, [], body), reader))["indices"][target.name]
+    for shard in out.get("shards", {}).values():
+        for store in shard.get("stores", []):
+            store["allocation_id"] = figures.digest(target.uuid, store["allocation_id"])
+    return out
+
+
+def _made(request: Pooled, targets: list[Target], key: str | None, make: Any) -> Steps[Reply | Large]:
+    """The node's answer, with the part of each index made of that of its physical one. ``key``: where they are, None: at the root."""
+    if all(alone(target) for target in targets):
+        return (yield from _as_told(request, targets))
+    told = yield from _ask(request, targets, physical_query(request.plan, [], None))
+    if is_error(told.status, told.body):
+        return node_reply(request, told)
+    tree = orjson.loads(told.body)
+    pooled = [target for target in targets if not alone(target)]
+    shards = (yield from by_shard(request, pooled)) if make is _segments_of else {}
+    listed = tree if key is None else tree[key]
+    own = _restored(request, told, tree, key, targets)
+    indices: Tree = {}
+    for target in targets:
+        if target.name in own:
+            indices[target.name] = own[target.name]
+        elif target.physical in listed:
+            parts = {number: shards.get((target.scope, number), 0) for number in range(target.shards.count)}
+            indices[target.name] = make(request, target, listed[target.physical], parts)
+    made = indices if key is None else {key: indices}
+    if "_shards" in tree:
+        made = {"_shards": (yield from _shards(request, targets, tree)), **made}
+    return node_answer(request, told, made)
+
+
+def alone(target: Target) -> bool:
+    """Is what a node measures of the physical index the index's own?"""
+    return target.dedicated or target.index.reason is not None
+
+
+def _open(request: Pooled, *, closed: bool) -> Steps[list[Target]]:
+    """The indices of the expression. Raises Refusal for one that is closed, unless it may be."""
+    targets = yield from some(request, request.parts.get("index", "_all"), Options.of(request.plan.query, closed=closed))
+    for target in targets if not closed else ():
+        if target.entry.state == CLOSED:
+            raise index_closed(target.name, target.uuid)
+    return targets
+
+
+def _ask(request: Pooled, targets: list[Target], query: dict[str, str]) -> Steps[Answer]:
+    template = request.plan.route.with_index or request.plan.route.template
+    places = {"{index}": physical_expression(targets) or nothing(request)}
+    places |= {f"{{{name}}}": value for name, value in request.parts.items() if name != "index"}
+    answer: Answer = yield request.send("GET", [places.get(part, part) for part in template], query)
+    return answer
+
+
+def _as_told(request: Pooled, targets: list[Target]) -> Steps[Reply | Large]:
+    return node_reply(request, (yield from _ask(request, targets, physical_query(request.plan, [], None))))
+
+
+def _restored(request: Pooled, told: Answer, tree: Tree, key: str | None, targets: list[Target]) -> Tree:
+    """What the node tells of those that are alone, by their names."""
+    listed = tree if key is None else tree[key]
+    own = {target.physical: listed[target.physical] for target in targets if alone(target) and target.physical in listed}
+    if not own:
+        return {}
+    part = own if key is None else {key: own}
+    reader = PoolAnswer(request.plan, request.targets.values(), request.sent_as)
+    restored: Tree = orjson.loads(restore(request.plan, Answer(told.status, told.headers, orjson.dumps(part)), reader))
+    return restored if key is None else restored[key]
+
