@@ -80,8 +80,8 @@ def emptied(value: Any, name: str = "") -> Any:
 
 
 def told(shape: Tree, own: Own, fields: tuple[list[str], list[str]], *, files: bool = False) -> Tree:
-    """The figures of ``_stats``. ``shape``: the node's; ``fields``: those of ``completion`` and of ``fielddata`` that are told one
-    by one, where the client asked for that; ``files``: it asked for the sizes of files."""
+    """The figures of ``_stats``. ``shape``: the node's; ``fields``: of ``completion`` and of ``fielddata``, that are told one by
+    one, where the client asked for that; ``files``: it asked for the sizes of files."""
     known: Tree = {
         "docs": {"count": own.docs, "total_size_in_bytes": DOCUMENT * own.docs},
         "shard_stats": {"total_count": own.shards},
@@ -186,7 +186,7 @@ def digest(*parts: object) -> str:
 
 
 def shard(shape: Tree, own: Own, id: str, node: str, created: int, figures: Tree) -> Tree:
-    """One copy of a shard. ``id``: what it is called by, of which random names are made; ``figures``: those that any index has."""
+    """One copy of a shard. ``id``: of it, which names are made of that are random on a node; ``figures``: those that all have."""
     last = own.docs - 1
     out: Tree = {"routing": routing(shape["routing"], node), **figures}
     commit, lease, path = shape.get("commit"), shape.get("retention_leases"), shape.get("shard_path")
@@ -220,10 +220,12 @@ def segments(shape: Tree, own: Own, node: str) -> Tree:
     out |= {"num_committed_segments": 0, "num_search_segments": own.segments, "segments": {}}
     known = next(iter(shape.get("segments", {}).values()), None)
     if known is not None and own.segments:
-        facts = {"generation": 0, "num_docs": own.docs, "deleted_docs": 0, "size_in_bytes": DOCUMENT * own.docs, "memory_in_bytes": 0,
-                 "size": cat.size(DOCUMENT * own.docs, None), "memory": "0b", "committed": False, "search": True,
-                 "compound": True}  # fmt: skip
-        facts |= {key: known[key] for key in ("version", "attributes") if key in known}  # of the engine, and of the mapping's kind
+        size = DOCUMENT * own.docs
+        facts = {
+            "generation": 0, "num_docs": own.docs, "deleted_docs": 0, "size": cat.size(size, None), "size_in_bytes": size,
+            "memory": "0b", "memory_in_bytes": 0, "committed": False, "search": True, "compound": True,
+        }  # fmt: skip
+        facts |= {key: known[key] for key in ("version", "attributes") if key in known}  # of the engine and the settings
         out["segments"]["_0"] = {key: facts[key] for key in known if key in facts}
     return out
 

@@ -9,7 +9,8 @@ from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.store import Steps
 from esproxy.exchange import Reply
 from esproxy.pools.aliases import aliases_of, chosen
-from esproxy.pools.cat import Rows, sort_rows, table_headers_of, table_reply
+from esproxy.pools.cat import Rows, table_headers_of, table_reply
+from esproxy.pools.cat_figures import sort_rows
 from esproxy.pools.pooled import NOT_THERE, Pooled
 from esproxy.pools.reply import reply as node_reply
 from esproxy.rewriting.query import physical_query

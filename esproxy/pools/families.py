@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from esproxy.errors import Refusal
-from esproxy.pools import admin, aliases, cat, cat_aliases, cursors, documents, mappings, settings, states, statistics
+from esproxy.pools import (
+    admin,
+    aliases,
+    cat,
+    cat_aliases,
+    cat_figures,
+    cursors,
+    documents,
+    mappings,
+    settings,
+    states,
+    statistics,
+)
 from esproxy.pools import search as searches
 from esproxy.pools.analyze import analyze
 from esproxy.pools.bulk import bulk
@@ -77,7 +89,10 @@ FAMILIES: dict[str, Served] = {
     "indices.delete_alias": Served(aliases.delete_alias, True),
     "indices.update_aliases": Served(aliases.update_aliases, True),
     "cat.aliases": Served(cat_aliases.aliases),
-    "cat.indices": Served(cat.indices),
+    "cat.indices": Served(cat_figures.table),
+    "cat.shards": Served(cat_figures.table),
+    "cat.segments": Served(cat_figures.table),
+    "cat.recovery": Served(cat_figures.table),
     "cat.count": Served(cat.count),
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),

@@ -137,6 +137,8 @@ class Pooled:
 
     def options(self) -> Options:
         name = self.plan.route.row.name
+        if name == "cat.shards" and self.product:
+            return Options.of(self.plan.query, closed=True, expand="open,closed")
         return Options.of(self.plan.query, closed=name in MAY_BE_CLOSED, **DEFAULTS.get(name, {}))
 
     def dated(self, expression: str, *, single: bool = False) -> Steps[str]:

@@ -28,7 +28,7 @@ from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, restore
-from esproxy.tenancy.expressions import Options, index_closed, matching
+from esproxy.tenancy.expressions import index_closed, matching
 from esproxy.tenancy.target import Target, physical_expression
 
 Tree = dict[str, Any]
@@ -38,7 +38,7 @@ NO_FIELD = "~"  # a name that no field has: the node shows where fields are told
 
 def stats(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
-    targets = yield from _open(request, closed=plan.query.get("forbid_closed_indices") == "false")
+    targets = yield from named(request, closed=plan.query.get("forbid_closed_indices") == "false")
     if all(alone(target) for target in targets):
         return (yield from _as_told(request, targets))
     query = physical_query(plan, [], None)
@@ -136,7 +136,7 @@ def _shards(request: Pooled, targets: list[Target], tree: Tree) -> Steps[Tree]:
 
 
 def segments(request: Pooled) -> Steps[Reply | Large]:
-    targets = yield from _open(request, closed=False)
+    targets = yield from named(request, closed=False)
     return (yield from _made(request, targets, "indices", _segments_of))
 
 
@@ -151,7 +151,7 @@ def _segments_of(request: Pooled, target: Target, told: Tree, parts: dict[int, i
 
 
 def recovery(request: Pooled) -> Steps[Reply | Large]:
-    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
+    targets = yield from named(request, closed=True)
     return (yield from _made(request, targets, None, _recovery_of))
 
 
@@ -164,7 +164,7 @@ def _recovery_of(request: Pooled, target: Target, told: Tree, parts: dict[int, i
 
 
 def shard_stores(request: Pooled) -> Steps[Reply | Large]:
-    targets = yield from some(request, request.parts.get("index", "_all"), request.options())
+    targets = yield from named(request, closed=True)
     return (yield from _made(request, targets, "indices", _stores_of))
 
 
@@ -180,7 +180,8 @@ def _stores_of(request: Pooled, target: Target, told: Tree, parts: dict[int, int
 
 
 def _made(request: Pooled, targets: list[Target], key: str | None, make: Any) -> Steps[Reply | Large]:
-    """The node's answer, with the part of each index made of that of its physical one. ``key``: where they are, None: at the root."""
+    """The node's answer, with the part of each index made of that of its physical one. ``key``: where these are; None: at the
+    root."""
     if all(alone(target) for target in targets):
         return (yield from _as_told(request, targets))
     told = yield from _ask(request, targets, physical_query(request.plan, [], None))
@@ -209,9 +210,11 @@ def alone(target: Target) -> bool:
     return target.dedicated or target.index.reason is not None
 
 
-def _open(request: Pooled, *, closed: bool) -> Steps[list[Target]]:
+def named(request: Pooled, *, closed: bool) -> Steps[list[Target]]:
     """The indices of the expression. Raises Refusal for one that is closed, unless it may be."""
-    targets = yield from some(request, request.parts.get("index", "_all"), Options.of(request.plan.query, closed=closed))
+    options = request.options()
+    options.closed = closed
+    targets = yield from some(request, request.parts.get("index", "_all"), options)
     for target in targets if not closed else ():
         if target.entry.state == CLOSED:
             raise index_closed(target.name, target.uuid)
@@ -222,8 +225,12 @@ def _ask(request: Pooled, targets: list[Target], query: dict[str, str]) -> Steps
     template = request.plan.route.with_index or request.plan.route.template
     places = {"{index}": physical_expression(targets) or nothing(request)}
     places |= {f"{{{name}}}": value for name, value in request.parts.items() if name != "index"}
-    answer: Answer = yield request.send("GET", [places.get(part, part) for part in template], query)
-    return answer
+    path = [places.get(part, part) for part in template]
+    answer: Answer = yield request.send("GET", path, query)
+    if not is_error(answer.status, answer.body):
+        return answer
+    sent, written = "[/" + "/".join(path) + "]", f"[{request.plan.raw_path}]"  # errors about parameters quote it
+    return Answer(answer.status, answer.headers, answer.body.replace(sent.encode(), written.encode()))
 
 
 def _as_told(request: Pooled, targets: list[Target]) -> Steps[Reply | Large]:
@@ -240,4 +247,3 @@ def _restored(request: Pooled, told: Answer, tree: Tree, key: str | None, target
     reader = PoolAnswer(request.plan, request.targets.values(), request.sent_as)
     restored: Tree = orjson.loads(restore(request.plan, Answer(told.status, told.headers, orjson.dumps(part)), reader))
     return restored if key is None else restored[key]
-

@@ -36,6 +36,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "cluster.health": {"expand": "all"},
     "indices.open": {"expand": "closed"},
     "indices.recovery": {"expand": "open,closed"},
+    "cat.recovery": {"expand": "open,closed"},
     "indices.shard_stores": {"expand": "open,closed"},
 }
 # What is asked or said of indices whether they are open or not; anything else meets an error at a closed one.
@@ -43,7 +44,8 @@ MAY_BE_CLOSED = frozenset(
     ("indices.close", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.get_field_mapping",
      "indices.get_settings", "indices.open", "indices.put_mapping", "indices.put_settings", "indices.get_alias",
      "indices.exists_alias", "indices.put_alias", "indices.delete_alias", "indices.update_aliases", "cat.indices", "cat.health",
-     "cluster.health", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores")
+     "cluster.health", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
+     "cat.shards", "cat.segments", "cat.recovery")
 )  # fmt: skip
 STATES = ("open", "closed", "hidden", "all", "none")
 Filters = list[dict[str, Any]]
