@@ -16,6 +16,11 @@ POOLS = ("per-tenant", "shared")
 POSITION = r"\[?\b\d+:\d+\]?|line: \d+, column: \d+|\[line=\d+; col=\d+\]|byte offset: #\d+"
 # A score that is no whole number. Whole ones are made by constants, and are compared.
 STATISTICS = r"\d+\.\d*[1-9]\d*(?:E-?\d+)?"
+MEASURED = (
+    "store", "indexing", "get", "search", "merges", "refresh", "flush", "warmer", "query_cache", "fielddata", "completion",
+    "segments", "translog", "request_cache", "bulk", "commit", "seq_no", "retention_leases", "mappings", "file_sizes",
+    "index/size", "index/files",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +216,29 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=POOLS,
         name="measures",
-        construct="columns of `_cat/indices` that measure a physical index: sizes, deleted documents, operations and their times",
-        differs="each is the index's share of the pool's, by its documents; of deleted documents none is told",
+        construct=(
+            "figures that measure a physical index, in `_cat` tables, `_stats`, `_segments` and `_recovery`: sizes, segments, deleted"
+            " documents, operations, searches, caches, and their times"
+        ),
+        differs=(
+            "what follows from the index's own documents and mapping is told by a fixed measure: sizes, one segment for each shard"
+            " with documents, memory of fields as if they were loaded; all others read as zero"
+        ),
         reason=(
-            "the cluster keeps them by shard and segment, in which several indices lie; deleted documents are there until a merge"
-            " that all of them decide, and the pool's own figures would tell of others"
+            "the cluster keeps them by shard and segment, in which several indices lie; they, and any share of them, would tell of"
+            " what others write and ask"
         ),
         way_out="place an index that is measured in another layout",
-        still="names, health, state, shards, copies, counts of documents, dates; which columns are there and how they look",
+        still="names, health, state, shards, copies, counts of documents, dates; which figures there are and how they look",
         masks=(
             *((f"body/*/{column}", "") for column in ("docs.deleted", "dd", "store.size", "pri.store.size", "dataset.size")),
-            ("body", r" *(?<![\w.-])(\d+(\.\d+)?(b|kb|mb|gb|ms|s|micros)?|<size>)(?=\s|$)"),
+            ("body", r" *(?<![\w.-])(\d+(\.\d+)?(b|kb|mb|gb|ms|s|micros)?|<size>|true|false)(?=\s|$)"),
+            *((f"body/**/{metric}/**", "") for metric in MEASURED),
+            ("body/**/docs/deleted", ""),
+            ("body/**/docs/total_size*", ""),
+            ("body/**/shard_stats/total_count", ""),
+            ("body/**/num_*_segments", ""),
+            *((f"body/*/{column}", "") for column in ("generation", "docs.deleted", "committed", "compound", "segment")),
         ),
     ),
     Deviation(

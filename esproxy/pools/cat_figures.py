@@ -130,7 +130,7 @@ def _columns(table: Rows, asked: list[str]) -> list[str]:
     """The client's columns, of those that came back."""
     told = list(table[0]) if table else []
     mark = _sentinel(asked)
-    return told[: told.index(mark)] if mark in told and mark not in asked and asked else told
+    return told[: told.index(mark)] if mark in told and mark not in asked else told
 
 
 def _name_column(rows: Rows) -> str:

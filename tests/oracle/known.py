@@ -16,7 +16,7 @@ NOT_IN_POOLS = (
         "lifecycle.blocking",
         "lifecycle.upgrading",
     ),
-    *("statistics.stats", "statistics.shards", "statistics.cat_shards"),
+    "statistics.search_shards",
     *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
@@ -29,7 +29,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("templates.merging", "GET /unseen", "es os", "dedicated", "of them this one"),
     ("templates.merging_legacy", "GET /l-unseen", "es os", "dedicated", "the same"),
     ("templates.merging_legacy", "PUT /l-", "es", "dedicated", "the names of templates in a warning"),
-    ("statistics.shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
+    ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "bulk.metadata",
         'POST /_bulk {"index": {"_index": "a", "_id": "8"',
