@@ -225,8 +225,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
             " with documents, memory of fields as if they were loaded; all others read as zero"
         ),
         reason=(
-            "the cluster keeps them by shard and segment, in which several indices lie; they, and any share of them, would tell of"
-            " what others write and ask"
+            "the cluster keeps them by shard and segment, in which several indices lie; they, and any share of them, would tell"
+            " of what others write and ask"
         ),
         way_out="place an index that is measured in another layout",
         still="names, health, state, shards, copies, counts of documents, dates; which figures there are and how they look",
