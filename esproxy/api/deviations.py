@@ -217,12 +217,12 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=POOLS,
         name="measures",
         construct=(
-            "figures that measure a physical index, in `_cat` tables, `_stats`, `_segments` and `_recovery`: sizes, segments, deleted"
-            " documents, operations, searches, caches, and their times"
+            "figures that measure a physical index, in `_cat` tables, `_stats`, `_segments` and `_recovery`: sizes, segments,"
+            " deleted documents, operations, searches, caches, and their times"
         ),
         differs=(
-            "what follows from the index's own documents and mapping is told by a fixed measure: sizes, one segment for each shard"
-            " with documents, memory of fields as if they were loaded; all others read as zero"
+            "what follows from the index's own documents and mapping is told by a fixed measure: sizes, one segment for each"
+            " shard with documents, memory of fields as if they were loaded; all others read as zero"
         ),
         reason=(
             "the cluster keeps them by shard and segment, in which several indices lie; they, and any share of them, would tell"
