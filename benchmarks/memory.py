@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
-import os
 import secrets
 import socket
 import subprocess
@@ -28,7 +27,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -278,15 +277,6 @@ async def idle(url: str, worker: Worker) -> dict[str, float]:
 # --- the run ---------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def flood(node: str) -> Iterator[stage.Stub]:
-    command = [sys.executable, str(FLOOD), "--node", node]
-    path = os.pathsep.join([str(FLOOD.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = stage.ENVIRONMENT | {"PYTHONPATH": path}  # it rests on replay.py
-    with stage.ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)) as process:
-        yield stage.Stub(process)
-
-
 class Figures(dict[str, float]):
     """By name; each is told as soon as it is there."""
 
@@ -347,7 +337,7 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     node = stack.enter_context(stage.node(args.upstream, args.engine))
     known = report.circumstances(httpx.get(node, trust_env=False).json()["version"], None)
-    stub = stack.enter_context(flood(node))
+    stub = stack.enter_context(stage.stub(node, FLOOD))
     args.count = args.mib * MIB // (len(b"".join(records(1000))) // 1000)
     figures = Figures()
     for layout in args.layout or LAYOUTS_AVAILABLE:

@@ -69,10 +69,10 @@ ESPROXY = """
 [listen]
 port = {port}
 admin_port = {admin}
-workers = 1
+workers = {workers}
 shell = "{shell}"
 [clusters.main]
-nodes = ["{stub}"]
+nodes = {nodes}
 [placement]
 layout = "{layout}"
 [identity]
@@ -125,7 +125,8 @@ class Stub:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.orders, self.answers = process.stdin, process.stdout
-        self.url = self._line().decode().strip()
+        self.urls = self._line().decode().split()
+        self.url = self.urls[0]
 
     def record(self) -> None:
         self.order("record")
@@ -148,9 +149,11 @@ class Stub:
 
 
 @contextmanager
-def stub(node_url: str) -> Iterator[Stub]:
-    command = [sys.executable, str(REPLAY), "--node", node_url]
-    with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)) as process:
+def stub(node_url: str, program: Path = REPLAY, *options: str) -> Iterator[Stub]:
+    command = [sys.executable, str(program), "--node", node_url, *options]
+    path = os.pathsep.join([str(program.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = ENVIRONMENT | {"PYTHONPATH": path}  # stubs stand on one another
+    with ended(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)) as process:
         yield Stub(process)
 
 
@@ -179,11 +182,13 @@ def serve(
     transport: str = "engine",
     shell: str = "protocol",
     tenants: Sequence[str] = TENANTS,
+    workers: int = 1,
+    nodes: Sequence[str] = (),
 ) -> Iterator[Target]:
-    """``esproxy serve`` with one worker."""
+    """``esproxy serve``; ``nodes``: these instead of the stub's URL alone."""
     port, admin = free_ports(2)
-    values = {"port": port, "admin": admin, "layout": layout, "transport": transport, "shell": shell}
-    config = write_config(folder / f"{name}.toml", stub_url, tenants, **values)
+    values = {"port": port, "admin": admin, "layout": layout, "transport": transport, "shell": shell, "workers": workers}
+    config = write_config(folder / f"{name}.toml", nodes or [stub_url], tenants, **values)
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config)]
     with ended(subprocess.Popen(command, env=ENVIRONMENT)) as process:
         ready = f"http://127.0.0.1:{admin}/-/ready"
@@ -195,8 +200,8 @@ def serve(
 def uvicorn(name: str, stub_url: str, folder: Path, *, layout: str) -> Iterator[Target]:
     """The same application under plain uvicorn."""
     port, admin = free_ports(2)
-    values = {"port": port, "admin": admin, "layout": layout, "transport": "engine", "shell": "asgi"}
-    config = write_config(folder / f"{name}.toml", stub_url, TENANTS, **values)
+    values = {"port": port, "admin": admin, "layout": layout, "transport": "engine", "shell": "asgi", "workers": 1}
+    config = write_config(folder / f"{name}.toml", [stub_url], TENANTS, **values)
     command = [sys.executable, "-m", "uvicorn", "esproxy.serve.asgi:app", "--port", str(port), "--no-access-log"]
     command += ["--log-level", "warning", "--loop", "uvloop", "--http", "httptools", "--ws", "none"]
     environment = {**ENVIRONMENT, "ESPROXY_CONFIG": str(config)}
@@ -207,9 +212,9 @@ def uvicorn(name: str, stub_url: str, folder: Path, *, layout: str) -> Iterator[
         yield Target(name, url, process.pid, physical=False)
 
 
-def write_config(path: Path, stub_url: str, tenants: Sequence[str], **values: object) -> Path:
-    fixed = {"stub": stub_url, "header": HEADER, "tenants": json.dumps(list(tenants)), "key": secrets.token_hex(32)}
-    path.write_text(ESPROXY.format(**fixed, **values))
+def write_config(path: Path, nodes: Sequence[str], tenants: Sequence[str], **values: object) -> Path:
+    lists = {"nodes": json.dumps(list(nodes)), "tenants": json.dumps(list(tenants))}
+    path.write_text(ESPROXY.format(header=HEADER, key=secrets.token_hex(32), **lists, **values))
     return path
 
 
