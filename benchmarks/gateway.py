@@ -20,7 +20,6 @@ import argparse
 import cProfile
 import json
 import pstats
-import statistics
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import report
 from cases import HEADER, ROWS, TENANTS, VARIANTS, Call, Wrong, calls, creating, document, first_difference
 
 from esproxy.catalogue import names
@@ -300,8 +300,8 @@ def timed(work: Callable[[], None], seconds: float) -> float:
     return spent / times
 
 
-def figures(gateway: Gateway, found: list[Made], seconds: float) -> tuple[float, float, float]:
-    """Of one exchange: µs, how many times reading and writing the bodies, how many times copying them."""
+def figures(gateway: Gateway, found: list[Made], seconds: float) -> dict[str, list[float]]:
+    """Of one exchange: µs, how many times reading and writing the bodies, how many times copying them; [median, least, most]."""
     bodies = [body for case in found for body in (case.call.body, case.answer)]
     lines = [line for body in bodies for line in body.splitlines()]
 
@@ -321,8 +321,7 @@ def figures(gateway: Gateway, found: list[Made], seconds: float) -> tuple[float,
     for _ in range(ROUNDS):
         own, tree, copy = (timed(work, seconds / ROUNDS / 3) for work in (exchanges, rewritten, copied))
         rounds.append((own / len(found) * 1e6, own / tree, own / copy))
-    own, tree, copy = (statistics.median(values) for values in zip(*rounds, strict=True))
-    return own, tree, copy
+    return dict(zip(("cpu_us", "to_orjson", "to_copy"), map(report.spread, map(list, zip(*rounds, strict=True))), strict=True))
 
 
 def profile(gateway: Gateway, found: list[Made], seconds: float, lines: int) -> None:
@@ -340,7 +339,9 @@ def main() -> int:
     options.add_argument("--row", action="append", choices=NAMES, help="may be given again (default: all)")
     options.add_argument("--seconds", type=float, default=2.0, help="of CPU for each figure, yardsticks included (default: 2)")
     options.add_argument("--profile", type=int, metavar="LINES", help="show where the time goes instead")
+    options.add_argument("--store", metavar="NAME", help="keep the figures in benchmarks/results/NAME.json")
     args = options.parse_args()
+    results = report.circumstances(None, None) | {"rows": {}}
     print(f"{'':<14}{'':<20}{'CPU µs':>10}{'× orjson':>10}{'× copy':>10}")
     try:
         for layout in args.layout or LAYOUTS_AVAILABLE:
@@ -351,13 +352,16 @@ def main() -> int:
                 if args.profile:
                     profile(gateway, found, args.seconds, args.profile)
                     continue
-                own, tree, copy = figures(gateway, found, args.seconds)
+                got = results["rows"].setdefault(row, {})[layout] = figures(gateway, found, args.seconds)
                 check(gateway, found)
+                own, tree, copy = (got[name][0] for name in ("cpu_us", "to_orjson", "to_copy"))
                 print(f"{layout:<14}{row:<20}{own:>10.1f}{tree:>10.2f}{copy:>10.1f}", flush=True)
     except Wrong as wrong:
         print(f"gateway: WRONG: {wrong}", file=sys.stderr)
         return 1
     print("every answer and every upstream request was compared; none was wrong")
+    if args.store:
+        report.store(args.store, results, "gateway")
     return 0
 
 

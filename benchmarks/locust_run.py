@@ -142,7 +142,7 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
     results |= figures | {"rate": round(rate, 1), "seconds": args.seconds, "missed": missed, "unsteady": unsteady}
     show(results, out)
     if args.store:
-        report.store(args.store, results, f"load-{args.against}")
+        report.store(args.store, results, f"load-{args.against}-{args.layout}")
     return not missed
 
 

@@ -49,7 +49,11 @@ def figures(samples: dict[str, list[tuple[Sample, Sample]]]) -> dict[str, dict[s
 
 
 def spread(values: list[float]) -> list[float]:
-    return [float(f"{value:.4g}") for value in (statistics.median(values), min(values), max(values))]
+    return [rounded(value) for value in (statistics.median(values), min(values), max(values))]
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def show(name: str, cases: list[Case], found: dict[str, dict[str, Any]]) -> None:
@@ -73,27 +77,31 @@ def _shown(values: list[float], places: int) -> str:
     return f"{middle} ({least}–{most})"
 
 
-def store(name: str, results: dict[str, Any], benchmark: str = "wire") -> None:
-    """Beside what other benchmarks have stored for the same machine."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+def store(name: str, results: dict[str, Any], benchmark: str) -> None:
+    """Beside what other benchmarks have stored for the same machine. ``name``: the machine's, or a path that ends in .json."""
+    path = Path(name) if name.endswith(".json") else RESULTS / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
     known = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps(known | {benchmark: results}, indent=1, sort_keys=True) + "\n")
     print(f"\nstored in {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
 
 
-def circumstances(version: dict[str, Any], nginx: str | None) -> dict[str, Any]:
-    """Where and with what the figures were taken. ``version`` is what the node says of itself."""
+def machine() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
+    return {"cpu": model, "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()}
+
+
+def circumstances(version: dict[str, Any] | None, nginx: str | None) -> dict[str, Any]:
+    """Where and with what the figures were taken. ``version`` is what the node says of itself, where there is one."""
     said = subprocess.run([nginx, "-v"], capture_output=True, text=True, check=True).stderr.strip() if nginx else "missing"
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": {"cpu": model, "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()},
+        "machine": machine(),
         "esproxy": __version__,
         "nginx": said.rpartition("/")[2],
-        "node": f"{version.get('distribution', 'elasticsearch')} {version['number']}",
+        "node": "none" if version is None else f"{version.get('distribution', 'elasticsearch')} {version['number']}",
         "connections": CONNECTIONS,
         "tenants": len(TENANTS),
-        "load_before": os.getloadavg()[0],
+        "load_before": rounded(os.getloadavg()[0]),
     }

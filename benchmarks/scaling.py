@@ -251,10 +251,11 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
         good &= found["verdict"] != curves.MISSED
         print(f"  at most {found['bar']} times: {found['verdict']}")
         key = f"scaling-{name}-{args.layout}"
-        if args.store:
-            report.store(args.store, known | found, key)
-        place = report.RESULTS / f"{args.store}-{key}.svg" if args.store else args.out / f"{key}.svg"
+        keep = args.store and not args.store.endswith(".json")
+        place = report.RESULTS / f"{args.store}-{key}.svg" if keep else args.out / f"{key}.svg"
         curves.plot(place, name, known | found)
+        if args.store:
+            report.store(args.store, known | found | ({"plot": place.name} if keep else {}), key)
         print(f"  plotted: {place}")
     return good
 

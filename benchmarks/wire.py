@@ -171,7 +171,7 @@ def run(args: argparse.Namespace, stack: ExitStack) -> None:
         print("nginx: MISSING, so there is nothing to compare with; Debian: apt-get install nginx-light")
     results["answers_compared"] = compared
     if args.store:
-        report.store(args.store, results)
+        report.store(args.store, results, f"wire-{args.layout}")
 
 
 def main() -> int:
