@@ -29,7 +29,7 @@ from esproxy.plan import Plan
 from esproxy.tenancy.tenant import COLLECT
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
-NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.TEMPLATE, Kind.PATTERN)
+NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.TEMPLATE, Kind.PATTERN, Kind.SEARCH_PIPELINE)
 MACHINES = (Kind.NODE, Kind.ADDRESS)
 
 

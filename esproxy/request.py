@@ -119,7 +119,7 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         if plan.per_item:
             return plan.bulk_name(value)
         return plan.index(value, creatable=plan.route.row.write or new)
-    if kind is Kind.TEMPLATE:
+    if kind in (Kind.TEMPLATE, Kind.SEARCH_PIPELINE):
         return plan.names(value, kind)
     if kind in (Kind.STORED_SCRIPT, Kind.PIPELINE):
         return plan.script(value)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from esproxy.api import endpoints as base
+from esproxy.api import search_pipelines
 from esproxy.api.kinds import Kind
 from esproxy.api.patch import Also, Ensure, Gone, Is, Member, New, Noted, QueryRoot, Row
 from esproxy.api.schema import ANY, SCALAR, Dict, EndpointDef, Leaf, Ref, Schema, Union
@@ -141,7 +142,6 @@ BODIES: list[Row] = [
             type_,
             {
                 "derived": Ref("esproxy:DerivedFields"),
-                "search_pipeline": Leaf(Kind.SEARCH_PIPELINE),
                 "verbose_pipeline": SCALAR,
                 "include_named_queries_score": SCALAR,
             },
@@ -195,6 +195,7 @@ ENDPOINTS = (
     "indices.upgrade",
     "indices.upgrade_status",
     "cat.cluster_manager",
+    *search_pipelines.ENDPOINTS,
 )
 
 _MANAGER = ("cluster_manager_timeout",)
@@ -255,6 +256,7 @@ def endpoints(schema: Schema) -> None:
         Ref("esproxy:DeletedPits"),
     )
 
+    search_pipelines.endpoints(schema)
     older = schema.endpoints["cat.master"]
     newer = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
     schema.endpoints["cat.cluster_manager"] = newer
@@ -295,4 +297,4 @@ PITS: list[Row] = [
     New("esproxy:DeletedPits", {"pits": Ref("esproxy:DeletedPit")}, _OWN),
 ]
 
-ROWS: list[Row] = [*QUERIES, *BODIES, *TASKS, *PITS, *UPGRADES]
+ROWS: list[Row] = [*QUERIES, *BODIES, *TASKS, *PITS, *UPGRADES, *search_pipelines.ROWS]

@@ -138,6 +138,9 @@ ENDPOINTS = {
             for name in ("put_pipeline", "get_pipeline", "delete_pipeline", "simulate")
         ),
         Row("ingest.processor_grok"),
+        Row("search_pipeline.put", names=Kind.SEARCH_PIPELINE),
+        Row("search_pipeline.get", all=True, listed="pipeline", names=Kind.SEARCH_PIPELINE, keyed=True),
+        Row("search_pipeline.delete", names=Kind.SEARCH_PIPELINE),
         Row("put_script", names=Kind.STORED_SCRIPT),
         Row("get_script", names=Kind.STORED_SCRIPT),
         Row("delete_script", names=Kind.STORED_SCRIPT),

@@ -203,11 +203,13 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     A pool of one has nobody else's."""
     if marks & Mark.RUNTIME:
         _check_defined(orjson.loads(body), resolver)
+    escaped = b"\\" in body
+    if (escaped or b"search_pipeline" in body) and isinstance(orjson.loads(body).get("search_pipeline"), dict):
+        raise Refusal("[search_pipeline] is not available for indices in a pool: what a pipeline makes of a search is not seen")
     if resolver.alone:
         return
     if marks & Mark.SUGGEST and not resolver.own_terms:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
-    escaped = b"\\" in body
     if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
         raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
 

@@ -22,7 +22,8 @@ def dedicated_request(prefix: bytes) -> dict[Kind, Action]:
         **dict.fromkeys(NAMES, Action(Op.PREFIX, prefix)),
         **dict.fromkeys(NAMESPACES, Action(Op.PREFIX, prefix)),
         Kind.INDEX: Action(Op.PREFIX, prefix, absent=b'"' + prefix + b'shapes"'),  # where nodes look when no index is named
-        Kind.STORED_SCRIPT: Action(Op.STOP),  # errors tell it without a word around it, so it has to be remembered
+        # Errors tell these without a word around them, so they have to be remembered.
+        **dict.fromkeys((Kind.STORED_SCRIPT, Kind.SEARCH_PIPELINE), Action(Op.STOP)),
         **_common_request(),
     }
 

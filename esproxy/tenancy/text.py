@@ -71,6 +71,8 @@ def _known(token: str, spelled: dict[str, str]) -> tuple[str, str | None]:
 
 def _quoted(text: str, at: int, end: int) -> bool:
     """Whether nodes quote an index here: after a word for it, in a comma list behind one, or before a shard number."""
+    if text.endswith("Pipeline ", 0, at):  # of searches
+        return True
     if text.startswith("][", end) and text[end + 2 : end + 3].isdigit():
         return True
     opened = text.rfind("[", 0, at)

@@ -8,12 +8,13 @@ from tests.oracle import (
     attacks_ingest,
     attacks_names,
     attacks_scripts,
+    attacks_search_pipelines,
     attacks_tasks,
     attacks_writes,
 )
 from tests.oracle.attack import ATTACKS
 
 __all__ = [
-    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_scripts", "attacks_tasks",
-    "attacks_writes",
+    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_scripts",
+    "attacks_search_pipelines", "attacks_tasks", "attacks_writes",
 ]  # fmt: skip

@@ -109,7 +109,7 @@ def wipe(client: Client) -> None:
     raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
     if raw.status not in (200, 404):
         raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
-    for target in ("/_ingest/pipeline/*", *(f"/_scripts/{script}" for script in SCRIPTS)):
+    for target in ("/_ingest/pipeline/*", "/_search/pipeline/*", *(f"/_scripts/{script}" for script in SCRIPTS)):
         raw = client.send("DELETE", target, {}, None)
         if raw.status not in (200, 404, 400):
             raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
