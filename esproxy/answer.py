@@ -63,6 +63,8 @@ class AnswerResolver:
             return raw
         if kind is Kind.CURSOR:
             return orjson.dumps(self.plan.seal_cursor(value))
+        if kind is Kind.LUCENE:
+            return orjson.dumps(self.plan.lucene_restored(value))
         if kind is Kind.TASK:
             return orjson.dumps(self.plan.seal_task(value))
         if kind in MACHINES:

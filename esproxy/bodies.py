@@ -244,7 +244,7 @@ def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Plac
         kind = "x_content_parse_exception" if plan.product else "parse_exception"
     elif plan.route.row.name == "indices.put_mapping" and error.key == b"_doc":
         return Refusal("Types cannot be provided in put mapping requests")
-    if plan.route.row.answer == "pipeline":
+    if plan.route.row.names in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
         kind = "parse_exception"  # as nodes call what is wrong with a pipeline
     if plan.route.row.name == "indices.validate_query":
         return NotValid(str(error), explained=plan.query.get("explain", "false") != "false", product=plan.product)

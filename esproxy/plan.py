@@ -177,6 +177,21 @@ class Plan:
         except LanguageError as error:
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
 
+    def lucene_restored(self, text: str) -> str:
+        """Query-string text of an answer, as the client wrote it."""
+        try:
+            return lucene.rewrite(text, None, self._lucene_restored) if "_index" in text else text
+        except LanguageError:  # which no request of ours has sent
+            return text
+
+    def _lucene_restored(self, name: str, text: str, form: lucene.Form) -> str:
+        if name != "_index":
+            return text
+        prefix = self.owner().names.prefix
+        if form is lucene.Form.REGEX:
+            return text.removeprefix(prefix.replace(".", "\\.") + "(").removesuffix(")")
+        return text.removeprefix(prefix)
+
     def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
         if name != "_index":
             return text

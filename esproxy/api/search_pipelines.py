@@ -81,10 +81,9 @@ ROWS: list[Row] = [
         for type_ in _BODIES
     ),
     # What each processor was given and made of it: the search before the node ran it, hits behind that.
-    New("esproxy:SearchSeen", {"query": QUERY, "post_filter": QUERY}, "the search, as far as it names something"),
     New(
         "esproxy:ProcessorResult",
-        dict.fromkeys(("input_data", "output_data"), Union((Items(Ref(SEARCH + "Hit")), Ref("esproxy:SearchSeen")))),
+        dict.fromkeys(("input_data", "output_data"), Union((Items(Ref(SEARCH + "Hit")), Ref(SEARCH + "SearchRequestBody")))),
         "asked for with verbose_pipeline",
     ),
     Also("_global.search:ResponseBody", {"processor_results": Ref("esproxy:ProcessorResult")}, _OWN),

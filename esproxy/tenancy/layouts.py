@@ -57,6 +57,7 @@ def dedicated_answer(prefix: bytes, *, keep_tags: bool) -> dict[Kind, Action]:
         Kind.CURSOR: Action(Op.STOP),
         Kind.TASK: Action(Op.STOP),
         Kind.SCRIPT: Action(Op.STOP),
+        Kind.LUCENE: Action(Op.STOP),
         Kind.NODE: Action(Op.STOP),
         Kind.ADDRESS: Action(Op.STOP),
         Kind.HIDDEN: Action(Op.DROP),

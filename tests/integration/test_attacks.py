@@ -70,7 +70,8 @@ def own(cluster: SharedCluster) -> Iterator[SharedCluster]:
     yield cluster
     with closing(cluster.served.client()) as client:
         assert client.send("DELETE", "/*?expand_wildcards=all", {}, None).status == 200
-        for target in ("/_ingest/pipeline/*", "/_scripts/evil", "/_scripts/twin"):  # which outlive an attack: others run them
+        # Which outlive an attack: others run them.
+        for target in ("/_ingest/pipeline/*", "/_search/pipeline/*", "/_scripts/evil", "/_scripts/twin"):
             assert client.send("DELETE", target, {}, None).status in (200, 400, 404)
 
 

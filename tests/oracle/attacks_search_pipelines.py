@@ -31,7 +31,8 @@ QUERIES: tuple[Any, ...] = (
 for query in QUERIES:
     body = {"request_processors": [{"filter_query": {"query": query}}]}
     row("B51", request("PUT", "/_search/pipeline/evil", body), 200, 400, 405, twin=KEPT)
-    row("B51", request("POST", "/books/_search?search_pipeline=evil&verbose_pipeline=true", {}), 200, 400, 404, twin=KEPT)
+    ran = request("POST", "/books/_search?search_pipeline=evil&verbose_pipeline=true&preference=zenith", {})
+    row("B51", ran, 200, 400, 404, twin=KEPT)
     row("B51", request("POST", "/books/_search", {"search_pipeline": body, "verbose_pipeline": True}), 200, 400, 404, twin=WITH)
     row("B51", request("POST", "/_msearch", ({"index": "books"}, {"search_pipeline": body})), 200, 400, 404, twin=WITH)
 
@@ -61,7 +62,7 @@ for source in (
 ):  # fmt: skip
     body = {"request_processors": [{"script": {"source": source}}]}
     row("B51", request("PUT", "/_search/pipeline/evil", body), 200, 400, 405, twin=KEPT)
-    row("B51", request("GET", "/books/_search?search_pipeline=evil"), 200, 400, 404, 500, twin=KEPT)
+    row("B51", request("GET", "/books/_search?search_pipeline=evil&preference=zenith"), 200, 400, 404, 500, twin=KEPT)
     row("B51", request("POST", "/books/_search", {"search_pipeline": body}), 200, 400, 500, twin=WITH)
 for target in ("_index", "_id", "_routing", "_source._index", "fields._index"):
     body = {"response_processors": [{"rename_field": {"field": "k", "target_field": target, "ignore_failure": True}}]}
@@ -75,4 +76,4 @@ for name in ("zenith.stamp", "zenith~p", "*", "_all", "zenith.*", "*p", "a,zenit
     row("W19", request("GET", f"/books/_search?search_pipeline={name}"), 200, 400, twin=KEPT)
     row("W19", request("PUT", "/b51", {"settings": {"index.search.default_pipeline": name}}), 200, 400, twin=KEPT)
     row("W19", request("GET", "/b51/_search"), 200, 400, 404, twin=KEPT)
-row("W19", request("GET", "/_search/pipeline"), 200, 400, 404, 405, twin=KEPT)
+row("W19", request("GET", "/_search/pipeline?filter_path=*zenith*"), 200, 400, 404, 405, twin=KEPT)
