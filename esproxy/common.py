@@ -47,7 +47,7 @@ class Common:
         """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for
         such."""
         if (
-            plan.ready is not None
+            (plan.ready is not None and plan.ready.target is not None)
             or plan.apart
             or plan.pattern is not None
             or plan.route.row.name in ELSEWHERE

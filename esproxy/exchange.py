@@ -166,17 +166,28 @@ class Large:
 
 @dataclass(slots=True)
 class Onward:
-    """A procedure's outcome: a large answer goes on to the client.
-
-    ``holds`` is asked before its last bytes leave: is it still true what the answer rests on? When it does not know,
-    ``confirm`` finds out; what that raises cuts the answer. ``claim``: on memory, for what has come of it."""
+    """A procedure's outcome: a large answer goes on to the client, which is a ``Resting`` one. ``claim``: on memory, for what has
+    come of it."""
 
     answer: Large
     holds: Callable[[], bool]
-    confirm: ProcedureFactory
+    confirm: Callable[[bool], Procedure]
     claim: Claim | None = None
+    void: bool = False
+
+
+class Resting(Protocol):
+    """An answer that rests on the catalogue. ``holds`` is asked before its last bytes leave: is that still true? When it does not
+    know, ``confirm`` finds out, told whether bytes have left; what that raises cuts the answer. ``void``: it was not true, and
+    since nothing has left, the request is looked at again."""
+
+    void: bool
+
+    @property
+    def holds(self) -> Callable[[], bool]: ...
+    @property
+    def confirm(self) -> Callable[[bool], Procedure]: ...
 
 
 Outcome = Reply | Go | Onward
 Procedure = Generator[Call | Calls | Wait | Until, Any, Outcome]
-ProcedureFactory = Callable[[], Procedure]

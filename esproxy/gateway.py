@@ -26,7 +26,7 @@ from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
 from esproxy.common import Common
 from esproxy.errors import EsproxyError, Refusal, UpstreamFailed, too_large
-from esproxy.exchange import ANSWER, BODY, Need, Onward, Outcome, Reply, Send, Step
+from esproxy.exchange import ANSWER, BODY, Need, Onward, Outcome, Reply, Restorer, Send, Step
 from esproxy.heads import AnswerHead, Head
 from esproxy.holding import Holding, State, turn
 from esproxy.largebody import LargeBody
@@ -35,6 +35,7 @@ from esproxy.plan import Plan
 from esproxy.pools.families import served
 from esproxy.pools.frame import first_write, pooled
 from esproxy.pools.pooled import Pooled, Pools
+from esproxy.pools.straight import Straight, straight
 from esproxy.procedures.cat import cat_table
 from esproxy.procedures.discover import discover
 from esproxy.procedures.made import MADE, made
@@ -139,7 +140,12 @@ class Exchange(Holding):
             self.large.feed(part, self.whole and i == len(parts) - 1)
 
     def _pooled(self, plan: Plan, pools: Pools, body: bytes) -> Step:
-        """A request for indices in pools is a procedure; so is making the index that its first write needs."""
+        """A request for indices in pools is a procedure, unless it goes straight; so is making the index that its first write
+        needs."""
+        if not self.yaml and (search := straight(pools, plan, body)) is not None:
+            self.onward = search
+            self.state, self.wants = State.SENT, ANSWER
+            return search.send
         self.state, self.wants = State.BUSY, 0
         if plan.create is not None:
             name, plan.create = plan.create, None
@@ -148,7 +154,7 @@ class Exchange(Holding):
         if not body and "source" in plan.query and plan.endpoint.body == "optional":
             body, media = bodies.body_from_query(plan)
         else:
-            media = requests.media_type(plan) if body else None
+            media = requests.media_of(plan) if body else None
         if body and plan.endpoint.body == "none":
             check_no_body(plan)
             body, media = b"", None
@@ -165,8 +171,7 @@ class Exchange(Holding):
         plan = heads.find(self.head)
         if plan is None:
             plan = understand(gateway, self.head, cluster)
-            if gateway.pools_for(plan) is None:
-                plan = heads.keep(plan)
+            plan = heads.keep(plan, pooled=gateway.pools_for(plan) is not None)
         return plan
 
     def _send(self, plan: Plan) -> Step:
@@ -182,7 +187,9 @@ class Exchange(Holding):
             self.state, self.wants = State.BUSY, 0
             return Need(made(plan, body, media, self.gateway.settings.limits))
         ready = plan.ready
-        target = ready.target if ready is not None and len(plan.spelled) == ready.names else requests.physical_target(plan)
+        target = ready.target if ready is not None and len(plan.spelled) == ready.names else None
+        if target is None:
+            target = requests.physical_target(plan)
         if plan.typed:
             target += (b"&" if b"?" in target else b"?") + b"typed_keys=true"
         self.parts.clear()
@@ -211,7 +218,9 @@ class Exchange(Holding):
             if self.kept is not None:
                 return self._answer_goes_on(self.kept)
             if self.onward is not None and self.back is not None:  # and it has been confirmed
-                return self._ended(self.back.end())
+                if not self.onward.void:
+                    return self._ended(self.back.end())
+                self.onward = self.back = self.plan.ready = None
             self.state, self.wants = State.BODY, 0 if self.whole else BODY
             return self._go_on()
         except EsproxyError as error:
@@ -283,14 +292,18 @@ class Exchange(Holding):
         assert self.plan is not None
         self.state = State.ANSWER
         try:
-            headers = answers.client_headers(self.plan, head)
-            if self.bulk is not None:
-                self.bulk.status, self.bulk.headers = head.status, headers
-                return self._bulk_fed(self.bulk, chunk, last)
-            self._release()
             limits = self.gateway.settings.limits
-            way = answers.Whole if self.yaml else answers.way_back
-            restore = way(self.plan, head, limits.max_body, self._afford)
+            restore: Restorer
+            if isinstance(self.onward, Straight):
+                headers, restore = self.onward.way_back(head, limits.max_body, self._afford)
+            else:
+                headers = answers.client_headers(self.plan, head)
+                if self.bulk is not None:
+                    self.bulk.status, self.bulk.headers = head.status, headers
+                    return self._bulk_fed(self.bulk, chunk, last)
+                way = answers.Whole if self.yaml else answers.way_back
+                restore = way(self.plan, head, limits.max_body, self._afford)
+            self._release()
             window = None if isinstance(restore, answers.Whole) else limits.window
             told = AnswerHead(answers.client_status(self.plan, head.status), headers)
             self.back = WayBack(told, restore, window, counts=self.head.method == "HEAD")
@@ -343,7 +356,7 @@ class Exchange(Holding):
         if self.onward is not None and not self.onward.holds():
             back.hold(out)
             self.state, self.wants = State.BUSY, 0
-            return Need(self.onward.confirm())
+            return Need(self.onward.confirm(back.writing))
         step = back.give(out, True)
         assert step is not None
         return self._ended(step)

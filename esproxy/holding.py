@@ -10,7 +10,7 @@ from esproxy.budget import Claim
 from esproxy.bulkstream import BulkStream
 from esproxy.common import Common
 from esproxy.errors import EsproxyError, Violation
-from esproxy.exchange import BODY, GO, Abort, Onward, Procedure, Release, Reply, Step, Until
+from esproxy.exchange import BODY, GO, Abort, Procedure, Release, Reply, Resting, Step, Until
 from esproxy.heads import Head
 from esproxy.largebody import LargeBody
 from esproxy.plan import Plan
@@ -52,7 +52,7 @@ class Holding:
         self.large: LargeBody | None = None  # the body is another one beyond the window
         self.media: bytes | None = None
         self.back: WayBack | None = None
-        self.onward: Onward | None = None  # the answer came through a procedure
+        self.onward: Resting | None = None  # the answer rests on the catalogue
         self.claim: Claim | None = None  # on memory, for a body or an answer that is not small
         self.kept: list[tuple[bytes, bool]] | None = None  # of the answer, while its claim waits
 

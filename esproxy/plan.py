@@ -237,15 +237,17 @@ class Plan:
 
 
 class Ready:
-    """A plan that is only ever copied, and what it leads to."""
+    """A plan that is only ever copied, and what it leads to. ``target`` None: to a procedure for pools, or to what is kept of
+    that in ``form`` (see ``esproxy.pools.straight``)."""
 
-    __slots__ = ("media", "names", "plan", "target")
+    __slots__ = ("form", "media", "names", "plan", "target")
 
-    def __init__(self, plan: Plan, target: bytes, media: bytes | None) -> None:
+    def __init__(self, plan: Plan, target: bytes | None, media: bytes | None) -> None:
         self.plan = plan
         self.target = target
         self.media = media
         self.names = len(plan.spelled)  # of the target
+        self.form: object = None
 
     def twin(self, head: Head) -> Plan:
         plan = self.plan.twin(head)

@@ -7,7 +7,8 @@ that ``Cluster``: a *ready* plan, of which each exchange gets a twin of its own,
 
 Kept is only what is certain to be the same again:
 
-* the tenant is told by the header (index patterns read bodies too) and lies in no pool (a catalogue changes);
+* the tenant is told by the header (index patterns read bodies too); of one who may have indices in pools no target is kept,
+  because a catalogue changes;
 * the endpoint's answer is its rule table's, and the target holds nothing that a body or a cursor has a say in: an index in the
   path where the endpoint could do without, no document id (there are too many), no ``source``, no cursor, no meta field;
 * it was understood without a refusal.
@@ -65,14 +66,14 @@ class ReadyHeads:
             self.put(key, ready)
         return ready.twin(head) if self.identity.believes(head.peer) else None
 
-    def keep(self, plan: Plan) -> Plan:
-        """The same plan, ready to be found from now on if it can be."""
+    def keep(self, plan: Plan, *, pooled: bool = False) -> Plan:
+        """The same plan, ready to be found from now on if it can be. ``pooled``: it leads to a procedure for pools."""
         key = self.key(plan.head)
         if key is None or not is_alike(plan):
             return plan
         neutral = plan.twin(Head(plan.head.method, plan.head.target, []))
         try:
-            target = physical_target(neutral)
+            target = None if pooled else physical_target(neutral)
             media = media_type(plan) if key[3] is not None else None
         except Refusal:
             return plan  # it is said in its own time

@@ -118,7 +118,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     document whose scope is in the path, or over none."""
     plan = request.plan
     request.undo.append(Undo())
-    defined = frozenset() if request.product else _derived(body)
+    defined = frozenset() if request.product else derived(body)
     for anew in (False, True):
         resolver = _search_resolver(request, targets, defined)
         bindings = request_bindings(targets, filtered=filtered, defines=bool(defined))
@@ -142,7 +142,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     return out
 
 
-def _derived(body: bytes) -> frozenset[str]:
+def derived(body: bytes) -> frozenset[str]:
     """The first parts of the names of fields that a search on OpenSearch derives: it does not find those with a dot in their
     names, so no object may be put in front of them. Not those that could hide a meta field."""
     if b'"derived"' not in body and b"\\u" not in body:

@@ -46,7 +46,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         if not sight.holds():
             yield from sight.confirm()
         if not sight.changed:
-            return reply if isinstance(reply, Reply) else Onward(reply, sight.holds, lambda: still_true(sight))
+            return reply if isinstance(reply, Reply) else Onward(reply, sight.holds, lambda written: still_true(sight))
         if write:
             raise Failed("the index was changed while the request was under way")
         if not sight.again():

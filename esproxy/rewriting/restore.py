@@ -21,7 +21,7 @@ from esproxy import core, exact
 from esproxy.answer import PASSED, encode, is_error
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Entry
-from esproxy.errors import Failed, Violation
+from esproxy.errors import Failed, Violation, half_a_character
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.heads import Headers
 from esproxy.languages import painless
@@ -38,29 +38,40 @@ FAR = 64 << 10  # an id comes right behind its index, or none does
 
 class PoolAnswer(core.Hits):
     """Answers the core's stops. Hits of an index that is alone in its physical one are answered by ``core.Hits``, which is told
-    here what it needs. ``sent_as``: names that were sent for what is no index in a pool → what the client wrote."""
+    here what it needs. ``sent_as``: names that were sent for what is no index in a pool → what the client wrote.
+
+    ``here``: the targets of the index that was named last; ``last``: whose id was seen since, or the only one of that index;
+    ``verified``: an id has been checked since; ``before``: the last one until a name came; ``waiting``: the last mark waits for
+    its id."""
+
+    error = False
+    seal: Callable[[str], str] | None = None  # makes a client's token of a node's cursor
+    settled = 0  # marks that have been named and left
+    compacted = False  # a document has lost its indentation
+    kept = b""  # of the answer, from the mark that waits
 
     def __init__(self, plan: Plan, targets: Iterable[Target], sent_as: dict[str, str], *, error: bool = False) -> None:
         self.plan = plan
         self.targets = list(targets)
         self.sent_as = sent_as
         self.error = error
-        self.seal: Callable[[str], str] | None = None  # makes a client's token of a node's cursor
         self.mixture = any(target.dedicated for target in self.targets)
         self.scopes = {target.scope: target for target in self.targets}
         self.indices: dict[str, list[Target]] = {}
         for target in self.targets:
             self.indices.setdefault(target.physical, []).append(target)
-        self.here: list[Target] = []  # those of the index that was named last
-        self.last: Target | None = None  # whose id was seen since, or the only one of that index
-        self.verified = False  # an id has been checked since
-        self.before: Target | None = None  # the last one until a name came
         self.spelled: dict[str, bytes] = {}  # names as they were given to the core
         self.unnamed: list[Target | None] = []  # whose name goes to each mark: an id's that follows, else that of the one before
-        self.waiting = False  # the last mark waits for its id
-        self.settled = 0  # marks that have been named and left
-        self.compacted = False  # a document has lost its indentation
-        self.kept = b""  # of the answer, from the mark that waits
+
+    @classmethod
+    def of(cls, plan: Plan, view: PoolAnswer) -> PoolAnswer:
+        """One for another answer over the same targets, whose tables it shares."""
+        reader = cls.__new__(cls)
+        reader.plan = plan
+        reader.targets, reader.sent_as, reader.mixture = view.targets, view.sent_as, view.mixture
+        reader.scopes, reader.indices, reader.spelled = view.scopes, view.indices, view.spelled
+        reader.unnamed = []
+        return reader
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
@@ -219,7 +230,12 @@ class PoolWalk:
 
     def feed(self, chunk: bytes, last: bool) -> bytes:
         """Restored bytes. Raises Violation, or Failed when the node sent no JSON."""
-        out = self.run.feed(chunk, last)
+        try:
+            out = self.run.feed(chunk, last)
+        except orjson.JSONDecodeError as error:
+            if "surrogate" not in error.msg:
+                raise
+            raise half_a_character() from None
         if self.run.status is core.Status.VIOLATION:
             raise Violation("a name in the answer")
         if self.run.status is not core.Status.OK:

@@ -17,7 +17,7 @@ from esproxy.cluster import Cluster
 from esproxy.config import Settings
 from esproxy.exchange import Answer, Call, Calls, Go, Need, Reply, Send, Wait
 from esproxy.gateway import Gateway
-from esproxy.heads import Head
+from esproxy.heads import AnswerHead, Head
 from tests.unit.gateway.whole import INFO
 
 JSON = [(b"content-type", b"application/json")]
@@ -54,8 +54,12 @@ class Gate:
         raw = body if isinstance(body, bytes) else orjson.dumps(body)
         headers = [(b"x-tenant", tenant.encode()), *(JSON if raw else [])]
         exchange, step = self.gateway.open(Head(method, target.encode(), headers), raw, True)
-        while isinstance(step, Need):
-            step = exchange.resume(self._run(step, node or (lambda send: {})))
+        while isinstance(step, Need | Send):
+            if isinstance(step, Need):
+                step = exchange.resume(self._run(step, node or (lambda send: {})))
+            else:
+                answer = self._answered(step, node or (lambda send: {}))
+                step = exchange.open_answer(AnswerHead(answer.status, answer.headers, None), 1, answer.body, True)
         assert isinstance(step, Reply), step
         return step.status, orjson.loads(step.body) if step.body else None
 

@@ -1,0 +1,226 @@
+"""A search of one open index in a pool, without a procedure.
+
+In the frame (``pools.frame``) every request is a procedure, because any of its parts may need a call: a look at the directory, an
+index document, a lookup, fields that are not there. A search nearly never does. Then it is a function of its bytes and of memory:
+one pass over the body, one call, one pass over the answer, which streams as in ``dedicated``. That is what is done here.
+
+There is one meaning, the procedure's. Wherever it would do anything else than that, or refuse, ``straight`` gives up (None)
+before anything has been sent, and the procedure runs as if nothing had been tried. So nothing is said here in words of its own,
+and a search over an alias, a pattern, with a body that needs a tree (``pools.tree``) or explains, or with a parameter that is not
+in ``PARAMETERS``, costs the procedure and a pass more.
+
+What depends on the head alone is kept with it (``esproxy.ready``) as its ``Form``, together with the two documents of the
+catalogue that it was made of. It is used while memory may be believed and has these very objects: documents are replaced, never
+changed, so the same object is the same version, in which the name is open and nothing is pending. One that has been replaced
+makes a new form.
+
+When the answer is there, rule A is asked as in the frame: the same objects, or else the same footprint (``Sight``), or else a
+realtime get. What has changed meanwhile makes it ``void``: nothing of it is given, and the procedure does the read again; only
+when bytes have left it is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from esproxy import answer as answers
+from esproxy import core
+from esproxy import request as requests
+from esproxy.api.kinds import Kind
+from esproxy.api.target import build
+from esproxy.catalogue import names
+from esproxy.catalogue.cache import Cache
+from esproxy.catalogue.documents import Directory, Index
+from esproxy.catalogue.sight import Sight
+from esproxy.catalogue.store import Stored
+from esproxy.errors import EsproxyError, Failed
+from esproxy.exchange import GO, Answer, Procedure, Send
+from esproxy.heads import AnswerHead, Headers
+from esproxy.plan import Plan
+from esproxy.pools.bodies import TYPED, derived
+from esproxy.pools.cursors import point_in_time
+from esproxy.pools.pooled import Pooled, Pools
+from esproxy.pools.reply import path
+from esproxy.pools.tree import needs_tree
+from esproxy.rewriting.explain import asks_to_explain
+from esproxy.rewriting.query import physical_query
+from esproxy.rewriting.restore import PoolAnswer, PoolWalk, client_headers, restore, unwrapped
+from esproxy.rewriting.rewrite import PoolResolver, check_search
+from esproxy.tenancy.target import Target
+
+SEARCHES = frozenset(("search", "count"))
+# Parameters that go upstream as they are, say nothing of names, and leave the answer as it is.
+PARAMETERS = frozenset(
+    ("typed_keys", "size", "from", "track_total_hits", "request_cache", "preference", "allow_partial_search_results",
+     "batched_reduce_size", "max_concurrent_shard_requests", "terminate_after", "timeout", "track_scores", "version",
+     "seq_no_primary_term", "rest_total_hits_as_int", "search_type", "error_trace", "human")
+)  # fmt: skip
+
+
+class Form:
+    """A search of one index, as far as its head decides it."""
+
+    __slots__ = ("directory", "index", "name", "neutral", "state", "target", "typed", "upstream", "view")
+
+    def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
+        """``request``: any with this head. Raises Refusal."""
+        plan = request.plan
+        self.name = name
+        self.directory, self.index = directory, index
+        self.target = target = Target(request.tenant, name, directory.doc.indices[name], index.doc)
+        self.neutral = _resolver(plan, target)  # which has been asked nothing
+        self.view = PoolAnswer(plan, [target], {})  # whose tables answers share
+        assert plan.endpoint.request is not None
+        self.state = plan.endpoint.request
+        query, where = physical_query(plan, [target], self.neutral), path(request, [target])
+        self.upstream = build(where, query)
+        self.typed = build(where, query | {"typed_keys": "true"})
+
+    def stands(self, cache: Cache) -> bool:
+        """Is it as it would be made now? Memory may be believed."""
+        docs = cache.docs
+        return docs.get(self.directory.id) is self.directory and docs.get(self.index.id) is self.index
+
+
+class Straight:
+    """One search on its way. ``void``: what it rests on has changed, so its answer is not given."""
+
+    __slots__ = ("catalogue", "form", "plan", "send", "tenant", "void")
+
+    def __init__(self, pools: Pools, plan: Plan, form: Form, send: Send) -> None:
+        self.catalogue = pools.catalogue
+        self.plan = plan
+        self.tenant = plan.owner().id
+        self.form = form
+        self.send = send
+        self.void = False
+
+    def way_back(
+        self, head: AnswerHead, limit: int, afford: Callable[[int], None]
+    ) -> tuple[Headers, PoolWalk | answers.Whole]:
+        """The client's headers, and how the body is restored."""
+        plan, form = self.plan, self.form
+        reader = PoolAnswer.of(plan, form.view)
+        headers = client_headers(plan, head, reader)
+        if head.status >= 400:
+            return headers, Refused(plan, head, limit, afford, reader)
+        return headers, PoolWalk(plan, plan.answer_state(), reader)
+
+    def holds(self) -> bool:
+        """Rule A in memory."""
+        cache = self.catalogue.cache
+        return (cache.held() and self.form.stands(cache)) or self._sight().holds()
+
+    def confirm(self, written: bool) -> Procedure:
+        """Rule A by a realtime get. ``written``: a part of the answer has left."""
+        sight = self._sight()
+        yield from sight.confirm()
+        self.void = sight.changed
+        if self.void and written:
+            raise Failed("the index was changed while its answer was under way")
+        return GO
+
+    def _sight(self) -> Sight:
+        sight = Sight(self.catalogue, self.tenant)
+        sight.directory = self.form.directory.doc
+        sight.use((self.form.name,))
+        return sight
+
+
+class Refused(answers.Whole):
+    """An error of the node, restored when it is whole."""
+
+    def __init__(
+        self, plan: Plan, head: AnswerHead, limit: int, afford: Callable[[int], None], reader: PoolAnswer
+    ) -> None:
+        super().__init__(plan, head, limit, afford)
+        self.reader = reader
+
+    def _restore(self, body: bytes) -> bytes:
+        return unwrapped(restore(self.plan, Answer(self.head.status, self.head.headers, body), self.reader))
+
+
+class _Names:
+    """Answers the pass over a body: names of fields that need no thought by itself, all else as the procedure does."""
+
+    __slots__ = ("asked", "plain", "plan", "target")
+
+    def __init__(self, plan: Plan, target: Target) -> None:
+        self.plan = plan
+        self.target = target
+        self.plain = target.plain
+        self.asked: PoolResolver | None = None
+
+    def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
+        if kind is Kind.FIELD and raw in self.plain:
+            return raw
+        if self.asked is None:
+            self.asked = _resolver(self.plan, self.target)
+        return self.asked(kind, raw)
+
+
+def _resolver(plan: Plan, target: Target) -> PoolResolver:
+    resolver = PoolResolver(plan, [target])
+    resolver.fields.routed = 0
+    return resolver
+
+
+def straight(pools: Pools, plan: Plan, body: bytes) -> Straight | None:
+    """The search, ready to be sent; None: the procedure's."""
+    ready = plan.ready
+    if ready is None or not body or plan.route.row.name not in SEARCHES or not pools.catalogue.cache.held():
+        return None
+    form: Any = ready.form
+    if form is None or not form.stands(pools.catalogue.cache):
+        form = ready.form = _form(pools, ready.plan)
+        if form is None:
+            return None
+    try:
+        return _rewritten(pools, plan, form, body)
+    except (EsproxyError, orjson.JSONDecodeError):
+        return None  # the procedure says it
+
+
+def _form(pools: Pools, plan: Plan) -> Form | None:
+    """None for what is not one index that is there, open and known, or has other parameters."""
+    if not plan.query.keys() <= PARAMETERS or "index" not in plan.parts:
+        return None
+    request = Pooled(pools, plan, b"", None)
+    name = plan.parts["index"]
+    directory = request.one_open(name)
+    if directory is None:
+        return None
+    docs = pools.catalogue.cache.docs
+    index = docs.get(names.index_id(request.tenant, directory.indices[name].n))
+    if index is None:
+        return None
+    try:
+        return Form(request, name, docs[names.directory_id(request.tenant)], index)
+    except EsproxyError:
+        return None
+
+
+def _rewritten(pools: Pools, plan: Plan, form: Form, body: bytes) -> Straight | None:
+    """As ``search_body`` does it, as long as it does no more than one pass. Raises what the procedure raises."""
+    target = form.target
+    if point_in_time(body) is not None or (not plan.product and derived(body)):
+        return None
+    asked = _Names(plan, target)
+    run = core.Pass(plan.cluster.engine.grammar, form.state, target.searched, asked, max_depth=pools.max_depth)
+    out = run.feed(body, True)
+    if run.misses or run.status is not core.Status.OK:
+        return None
+    resolver = asked.asked or form.neutral
+    if resolver.wrapped or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
+        return None
+    check_search(run.marks, body, resolver)
+    if needs_tree(resolver, run.marks, body):
+        return None
+    upstream = form.upstream
+    if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
+        plan.typed, upstream = True, form.typed
+    headers = requests.physical_headers(plan, requests.media_of(plan))
+    return Straight(pools, plan, form, Send(plan.cluster.name, "POST", upstream, headers, out, True, True))
