@@ -1,0 +1,283 @@
+"""Searches that need no procedure say what the procedure would say, and no longer than what they rest on holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from esproxy import gateway as gateways
+from esproxy.catalogue import names
+from esproxy.catalogue.documents import CLOSED, GONE, OPEN, Directory, Entry, Field, Index
+from esproxy.exchange import Abort, Need, Send, Step, Write
+from esproxy.heads import AnswerHead, Head
+from tests.oracle.scenario import load
+from tests.unit.pools.pool_gate import JSON, LONG, TEXT, Gate, directory, gate, hit, hits
+
+FIELDS = {
+    **{name: Field(TEXT, name) for name in ("t", "w", "msg", "title", "t.raw")},
+    **{name: Field(LONG, name) for name in ("n", "o", "o.n", "size", "price")},
+    **{name: Field({"type": "keyword"}, name) for name in ("k", "tag", "s.k")},
+}
+RENAMED = {**FIELDS, "n": Field(LONG, "n~2"), "k": Field({"type": "keyword"}, "k~3")}
+QUERY = {"query": {"match": {"w": "x"}}}
+
+
+def searches() -> dict[str, tuple[str, str, bytes]]:
+    """Every search and count of the scenarios, over one index: method, path and query, body."""
+    found = {}
+    for scenario in load():
+        for call in scenario.calls:
+            path, _, query = call.target.partition("?")
+            endpoint = path.rpartition("/")[2]
+            if endpoint in ("_search", "_count") and call.media in (None, "application/json") and "scroll" not in path:
+                target = f"/logs/{endpoint}" + (f"?{query}" if query else "")
+                found.setdefault((call.method, target, call.body or b""), None)
+    return {f"{number} {one[1]} {one[2][:60]!r}": one for number, one in enumerate(found)}
+
+
+SEARCHES = searches()
+CAUSE = {"type": "x", "reason": "acme.17: pool~logs-1"}
+ERROR = {"type": "parsing_exception", "reason": "[bool] failed to parse field [must]", "caused_by": CAUSE}
+FOUND = hits(
+    hit("pool~logs-1", "acme.17:1", {"n": 1}, sort=[1], fields={"n": [1]}, highlight={"w": ["<em>x</em>"]}),
+    hit("pool~logs-1", "acme.17:a:2", {"k": "~"}),
+    aggregations={"sterms#a": {"buckets": [{"key": "acme.17:1", "doc_count": 1}]}},
+)
+FAILED = {
+    "total": 2, "successful": 1, "skipped": 0, "failed": 1,
+    "failures": [{"shard": 0, "index": "pool~logs-1", "node": "n", "reason": {"type": "x", "reason": "[pool~logs-1] acme.17:1"}}],
+}  # fmt: skip
+ANSWERS: dict[str, Any] = {
+    "hits": FOUND,
+    "failures": {**hits(), "_shards": FAILED},
+    "error": (400, {"error": {**ERROR, "root_cause": [ERROR]}, "status": 400}),
+    "foreign id": hits(hit("pool~logs-1", "zenith.17:1")),
+    "foreign index": hits(hit("pool~books-1", "acme.17:1")),
+    "document without an id": hits({"_index": "pool~logs-1", "_source": {}}),
+    "no JSON": b'{"took":1,',
+    "surrogate": (400, b'{"error":{"type":"x","reason":"\\ud800 pool~logs-1"},"status":400}'),
+}
+
+
+def outcome(it: Gate, call: tuple[str, str, bytes], answer: Any) -> Any:
+    it.sends.clear()
+    method, target, body = call
+    try:
+        told: Any = it.ask(method, target, body, lambda send: answer)
+    except Exception as error:  # what the procedure asks beside it is answered with the same
+        told = repr(error)
+    return [(send.method, send.target, send.headers, send.body, send.held) for send in it.sends], told, it.gateway.violations
+
+
+PLACEMENTS: dict[str, dict[str, Any]] = {
+    "shared": {"fields": FIELDS},
+    "renamed": {"fields": RENAMED},
+    "strict": {"fields": FIELDS, "mapping": {"dynamic": "strict"}},
+    "shards": {"fields": FIELDS, "settings": {"index.number_of_shards": 3}},
+    "per-tenant": {"layout": "per-tenant", "fields": FIELDS},
+}
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_search_is_sent_and_answered_as_by_the_procedure(engine: str, placement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    went = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal went
+        found = straight(*given)
+        went += found is not None
+        return found
+
+    straight = gateways.straight
+    one, other = (gate(engine, **PLACEMENTS[placement]) for _ in range(2))
+    for name, call in SEARCHES.items():
+        for answer in (ANSWERS["hits"], ANSWERS["error"]):
+            monkeypatch.setattr(gateways, "straight", counted)
+            own = outcome(one, call, answer)
+            monkeypatch.setattr(gateways, "straight", lambda *given: None)
+            assert own == outcome(other, call, answer), name
+    assert went > 100, went
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_answer_is_restored_and_verified_as_by_the_procedure(
+    engine: str, placement: str, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = ("POST", "/logs/_search", orjson.dumps({**QUERY, "aggs": {"a": {"terms": {"field": "k"}}}}))
+    own = outcome(gate(engine, **PLACEMENTS[placement]), call, ANSWERS[answer])
+    monkeypatch.setattr(gateways, "straight", lambda *given: None)
+    assert own == outcome(gate(engine, **PLACEMENTS[placement]), call, ANSWERS[answer])
+
+
+# --- which go straight -----------------------------------------------------------------------------------
+
+
+def first_step(it: Gate, target: str, body: Any, tenant: str = "acme") -> Step | None:
+    headers = [(b"x-tenant", tenant.encode()), *JSON]
+    return it.gateway.open(Head("POST", target.encode(), headers), orjson.dumps(body), True)[1]
+
+
+@pytest.mark.parametrize("target", ["/logs/_search", "/logs/_count", "/logs/_search?size=3&typed_keys"])
+def test_plain_search_of_one_index_takes_no_procedure(target: str) -> None:
+    assert isinstance(first_step(gate(), target, QUERY), Send)
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("/logs,books/_search", QUERY),
+        ("/l*/_search", QUERY),
+        ("/_search", QUERY),
+        ("/nope/_search", QUERY),
+        ("/logs/_search?routing=a", QUERY),
+        ("/logs/_search?pretty", QUERY),
+        ("/logs/_search?q=w:x", QUERY),
+        ("/logs/_search?scroll=1m", QUERY),
+        ("/logs/_search?ignore_unavailable=true", QUERY),
+        ("/logs/_search", {"query": {"term": {"_id": "1"}}}),
+        ("/logs/_search", {"query": {"match": {"nobody knows": "x"}}}),
+        ("/logs/_search", {**QUERY, "explain": True}),
+        ("/logs/_search", {**QUERY, "no such key": True}),
+        ("/logs/_search", {**QUERY, "profile": True}),
+        ("/logs/_validate/query", QUERY),
+        ("/logs/_delete_by_query", QUERY),
+    ],
+)
+def test_search_that_may_need_more_is_a_procedure(target: str, body: Any) -> None:
+    assert isinstance(first_step(gate(), target, body), Need)
+
+
+# --- what it rests on --------------------------------------------------------------------------------------
+
+
+def change(it: Gate, **entry: Any) -> None:
+    """A poll brings in a directory in which logs is another."""
+    new = directory(logs=17, books=18)
+    new.indices["logs"] = replace(new.indices["logs"], **entry)
+    it.put(names.directory_id("acme"), new)
+
+
+def renumber(it: Gate) -> None:
+    """logs is deleted and made again."""
+    change(it, n=19)
+    it.put(names.index_id("acme", 19), Index("acme", "logs", 19, "shared", "pool~logs", {}, {}, fields={"w": Field(TEXT, "w")}))
+
+
+def test_index_made_again_gets_its_own_filter() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", QUERY, lambda send: hits())
+    renumber(it)
+    it.ask("POST", "/logs/_search", QUERY, lambda send: hits())
+    assert [b"acme.17:" in send.body for send in it.sends] == [True, False]
+    assert [b"acme.19:" in send.body for send in it.sends] == [False, True]
+
+
+def test_field_that_was_renamed_since_is_asked_for_by_its_new_name() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", QUERY, lambda send: hits())
+    it.put(names.index_id("acme", 17), Index("acme", "logs", 17, "shared", "pool~logs", {}, {}, fields={"w": Field(TEXT, "w~2")}))
+    it.ask("POST", "/logs/_search", QUERY, lambda send: hits())
+    assert b'"w~2"' not in it.sends[0].body and b'"w~2"' in it.sends[1].body
+
+
+@pytest.mark.parametrize(
+    "unsettle",
+    [lambda it: change(it, then=GONE), lambda it: change(it, then=CLOSED), lambda it: change(it, state=CLOSED),
+     lambda it: it.catalogue.cache.grant(0.0, 0.0, False), lambda it: it.catalogue.cache.docs.clear()],
+    ids=["going", "closing", "closed", "no lease", "forgotten"],
+)  # fmt: skip
+def test_what_memory_does_not_tell_is_the_procedures(unsettle: Callable[[Gate], None]) -> None:
+    it = gate()
+    it.ask("POST", "/logs/_search", QUERY, lambda send: hits())
+    unsettle(it)
+    assert isinstance(first_step(it, "/logs/_search", QUERY), Need)
+
+
+def test_answer_over_a_directory_that_changed_elsewhere_is_given() -> None:
+    it = gate()
+
+    def node(send: Send) -> Any:
+        known_now = directory(logs=17, books=18, more=20)
+        it.put(names.directory_id("acme"), known_now)
+        return hits(hit("pool~logs-1", "acme.17:1"))
+
+    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
+    assert status == 200 and [one["_id"] for one in answer["hits"]["hits"]] == ["1"]
+    assert len(it.sends) == 1
+
+
+def test_answer_over_an_index_that_was_made_again_is_asked_for_again() -> None:
+    it = gate()
+
+    def node(send: Send) -> Any:
+        if len(it.sends) == 1:
+            renumber(it)
+        return hits(hit("pool~logs-1", "acme.17:1" if len(it.sends) == 1 else "acme.19:2"))
+
+    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
+    assert status == 200 and [one["_id"] for one in answer["hits"]["hits"]] == ["2"]
+    assert [b"acme.17:" in send.body for send in it.sends] == [True, False]
+
+
+def test_answer_over_an_index_that_is_gone_is_not_given() -> None:
+    it = gate()
+
+    def node(send: Send) -> Any:
+        it.put(names.directory_id("acme"), directory(books=18))
+        return hits(hit("pool~logs-1", "acme.17:1"))
+
+    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
+    assert status == 404 and answer["error"]["type"] == "index_not_found_exception"
+
+
+def test_answer_without_a_lease_is_given_when_the_catalogue_confirms_it() -> None:
+    it = gate()
+
+    def node(send: Send) -> Any:
+        it.catalogue.cache.grant(0.0, 0.0, False)
+        return hits(hit("pool~logs-1", "acme.17:1"))
+
+    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
+    assert status == 200 and len(answer["hits"]["hits"]) == 1 and len(it.sends) == 1
+
+
+def large(number: int) -> bytes:
+    return orjson.dumps(hits(*(hit("pool~logs-1", f"acme.17:{at}", {"w": "x" * 900}) for at in range(number))))
+
+
+def test_large_answer_streams_and_is_cut_when_its_index_was_made_again() -> None:
+    it = gate(limits={"window": 65536})
+    body = large(300)
+    for changed in (False, True):
+        head = Head("POST", b"/logs/_search", [(b"x-tenant", b"acme"), *JSON])
+        exchange, step = it.gateway.open(head, orjson.dumps(QUERY), True)
+        assert isinstance(step, Send)
+        out, at = [exchange.open_answer(AnswerHead(200, JSON, None), 1, body[:10_000], False)], 10_000
+        while at < len(body):
+            if changed and at > len(body) // 2:
+                renumber(it)
+            out.append(exchange.feed_answer(body[at : at + 50_000], at + 50_000 >= len(body)))
+            at += 50_000
+        end = out[-1]
+        if isinstance(end, Need):
+            end = exchange.resume(it._run(end, lambda send: None))
+        assert any(isinstance(step, Write) and step.head is not None for step in out)
+        assert isinstance(end, Abort) if changed else (isinstance(end, Write) and end.last)
+        assert b"acme.17:" not in b"".join(step.data for step in out if isinstance(step, Write))
+
+
+def test_form_is_its_tenants_own() -> None:
+    it = gate()
+    it.put(names.directory_id("zenith"), Directory("zenith", 9, indices={"logs": Entry(3, "shared", "p", "pool~logs-1", OPEN)}))
+    it.put(names.index_id("zenith", 3), Index("zenith", "logs", 3, "shared", "pool~logs", {}, {}, fields={"w": Field(TEXT, "w")}))
+    for tenant in ("acme", "zenith", "acme", "zenith"):
+        it.ask("POST", "/logs/_search", QUERY, lambda send: hits(), tenant)
+    assert [b"acme.17:" in send.body for send in it.sends] == [True, False, True, False]
+    assert [b"zenith.3:" in send.body for send in it.sends] == [False, True, False, True]
