@@ -12,7 +12,7 @@ import pytest
 from esproxy import gateway as gateways
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import CLOSED, GONE, OPEN, Directory, Entry, Field, Index
-from esproxy.exchange import Abort, Need, Send, Step, Write
+from esproxy.exchange import Abort, Need, Reply, Send, Step, Write
 from esproxy.heads import AnswerHead, Head
 from tests.oracle.scenario import load
 from tests.unit.pools.pool_gate import JSON, LONG, TEXT, Gate, directory, gate, hit, hits
@@ -239,13 +239,13 @@ def test_answer_over_an_index_that_is_gone_is_not_given() -> None:
 
 def test_answer_without_a_lease_is_given_when_the_catalogue_confirms_it() -> None:
     it = gate()
-
-    def node(send: Send) -> Any:
-        it.catalogue.cache.grant(0.0, 0.0, False)
-        return hits(hit("pool~logs-1", "acme.17:1"))
-
-    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
-    assert status == 200 and len(answer["hits"]["hits"]) == 1 and len(it.sends) == 1
+    exchange, step = it.gateway.open(Head("POST", b"/logs/_search", [(b"x-tenant", b"acme"), *JSON]), orjson.dumps(QUERY), True)
+    assert isinstance(step, Send)
+    it.catalogue.cache.grant(0.0, 0.0, False)
+    step = exchange.open_answer(AnswerHead(200, JSON, None), 1, orjson.dumps(hits(hit("pool~logs-1", "acme.17:1"))), True)
+    assert isinstance(step, Need)
+    step = exchange.resume(it._run(step, lambda send: None))
+    assert isinstance(step, Reply) and len(orjson.loads(step.body)["hits"]["hits"]) == 1
 
 
 def large(number: int) -> bytes:
