@@ -22,6 +22,7 @@ from esproxy.exchange import Reply
 from esproxy.pools.bodies import ROUNDS, DocumentResolver, no_document
 from esproxy.pools.bulk_lines import Record, read_lines
 from esproxy.pools.documents import EXTERNAL, physical_id
+from esproxy.pools.plain_bulk import plain_bulk
 from esproxy.pools.pooled import Apart, Missing, Pooled
 from esproxy.pools.reply import reply as restored_reply
 from esproxy.procedures.made_id import new_id
@@ -41,6 +42,10 @@ def bulk(request: Pooled) -> Steps[Reply]:
     query = physical_query(plan, [], PoolResolver(plan, []))
     if not request.body:
         answer = yield request.send("POST", ["_bulk"], query, b"", request.media)  # refused, in the node's words
+        return restored_reply(request, answer)
+    plain = plain_bulk(request)
+    if plain is not None:
+        answer = yield request.send("POST", ["_bulk"], query, plain, request.media)
         return restored_reply(request, answer)
     records = read_lines(request)
     aliased = query.get("require_alias") == "true"

@@ -227,6 +227,13 @@ class Pooled:
         self.sight.use((name,))
         return directory
 
+    def remembered(self, name: str) -> Target | None:
+        """The target of one open index in a pool, where memory has all of it."""
+        directory = self.one_open(name)
+        entry = None if directory is None else directory.indices[name]
+        index = None if entry is None else self._in_memory(entry.n)
+        return None if entry is None or index is None else Target(self.tenant, name, entry, index)
+
     def target(self, name: str, directory: Directory, filters: tuple[dict[str, Any], ...] = ()) -> Steps[Target]:
         entry = directory.indices[name]
         if entry.layout == DEDICATED:
@@ -255,19 +262,23 @@ class Pooled:
 
     def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:
         """What is too big for the directory. From memory it may lack fields of the last second, nothing else."""
-        if number in self.fresh:
-            return self.fresh[number]
-        id = names.index_id(self.tenant, number)
-        cached = self.cat.cache.get(id) if self.cat.cache.held() and not anew else None
-        if cached is not None:
-            index: Index = cached.doc
-            return index
+        known = None if anew and number not in self.fresh else self._in_memory(number)
+        if known is not None:
+            return known
         mark = self.cat.cache.mark
-        stored = yield from self.cat.store.get(Index, id)
+        stored = yield from self.cat.store.get(Index, names.index_id(self.tenant, number))
         if stored is None:
             raise Failed("an index is being deleted")
         self.fresh[number] = keep(self.cat, stored, mark).doc
         return self.fresh[number]
+
+    def _in_memory(self, number: int) -> Index | None:
+        """What was read for this request, or what is cached and may be believed."""
+        if number in self.fresh:
+            return self.fresh[number]
+        cache = self.cat.cache
+        cached = cache.get(names.index_id(self.tenant, number)) if cache.held() else None
+        return None if cached is None else cached.doc
 
     def renewed(self, target: Target) -> Steps[Target]:
         """The target with its fields as they are now."""

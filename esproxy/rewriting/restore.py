@@ -232,10 +232,10 @@ class PoolWalk:
         """Restored bytes. Raises Violation, or Failed when the node sent no JSON."""
         try:
             out = self.run.feed(chunk, last)
-        except orjson.JSONDecodeError as error:
-            if "surrogate" not in error.msg:
-                raise
-            raise half_a_character() from None
+        except ValueError as error:
+            if "surrogate" in str(error):
+                raise half_a_character() from None
+            raise Failed("the node's answer could not be understood", status=502) from error
         if self.run.status is core.Status.VIOLATION:
             raise Violation("a name in the answer")
         if self.run.status is not core.Status.OK:

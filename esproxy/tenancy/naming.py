@@ -29,7 +29,7 @@ from esproxy.catalogue.objects import logical_definition, logical_object, logica
 from esproxy.catalogue.pools import ROOT
 from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
-from esproxy.errors import Refusal
+from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.expressions import matching
 
 SPACE = b" \t\r\n"
@@ -282,7 +282,10 @@ class Nested:
         if inner.endswith(b"}"):
             return inner
         tree = exact.loads(raw)  # with a count beside the object
-        return exact.dumps(tree.pop(self.root) | tree)
+        own = tree.pop(self.root)
+        if not isinstance(own, dict):
+            raise Violation("a document")
+        return exact.dumps(own | tree)
 
     def text(self, text: str) -> str:
         return logical_text(text, self.index.n)
