@@ -186,8 +186,7 @@ class Exchange(Holding):
             self.parts.clear()
             self.state, self.wants = State.BUSY, 0
             return Need(made(plan, body, media, self.gateway.settings.limits))
-        ready = plan.ready
-        target = ready.target if ready is not None and len(plan.spelled) == ready.names else None
+        target = plan.ready.sent(plan) if plan.ready is not None else None
         if target is None:
             target = requests.physical_target(plan)
         if plan.typed:

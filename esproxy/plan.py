@@ -240,16 +240,33 @@ class Ready:
     """A plan that is only ever copied, and what it leads to. ``target`` None: to a procedure for pools, or to what is kept of
     that in ``form`` (see ``esproxy.pools.straight``)."""
 
-    __slots__ = ("form", "media", "names", "plan", "target")
+    __slots__ = ("behind", "form", "media", "names", "path", "plan", "target")
 
-    def __init__(self, plan: Plan, target: bytes | None, media: bytes | None) -> None:
+    def __init__(self, plan: Plan, target: bytes | None, media: bytes | None, id: str | None = None) -> None:
+        """``id``: of the document in the plan's path and target, where each copy gets its own."""
         self.plan = plan
         self.target = target
+        self.behind = b""
+        self.path: str | None = None  # of the client, up to the id
+        if id is not None:
+            self.path = plan.raw_path.removesuffix(id)
+            if target is not None:
+                path, mark, query = target.partition(b"?")
+                self.target, self.behind = path.removesuffix(id.encode()), mark + query
         self.media = media
         self.names = len(plan.spelled)  # of the target
         self.form: object = None
 
-    def twin(self, head: Head) -> Plan:
+    def twin(self, head: Head, id: str | None = None) -> Plan:
         plan = self.plan.twin(head)
         plan.ready = self
+        if id is not None:
+            plan.parts = {**plan.parts, "id": id}
+            plan.raw_path = f"{self.path}{id}"
         return plan
+
+    def sent(self, plan: Plan) -> bytes | None:
+        """The node's target of a copy; None where it has to be made."""
+        if self.target is None or len(plan.spelled) != self.names:
+            return None
+        return self.target if self.path is None else self.target + plan.parts["id"].encode() + self.behind

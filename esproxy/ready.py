@@ -10,8 +10,12 @@ Kept is only what is certain to be the same again:
 * the tenant is told by the header (index patterns read bodies too); of one who may have indices in pools no target is kept,
   because a catalogue changes;
 * the endpoint's answer is its rule table's, and the target holds nothing that a body or a cursor has a say in: an index in the
-  path where the endpoint could do without, no document id (there are too many), no ``source``, no cursor, no meta field;
+  path where the endpoint could do without, no ``source``, no cursor, no meta field;
 * it was understood without a refusal.
+
+Ids of documents are too many to be kept: ``/books/_doc/1`` is kept as ``/books/_doc/`` (and its parameters), and a twin gets its
+own id. So it is where the id needs no thought, being of letters, digits, ``-`` and ``_`` behind the first, all of which stand for
+themselves in a path; any other is understood each time.
 
 Whether the peer may name a tenant is asked each time. What a body does to a plan it does to the twin; if it brought names that
 could change the target (``spelled`` has grown), the target is made anew.
@@ -22,6 +26,8 @@ others no more than an understanding; nothing of one tenant can be found by anot
 """
 
 from __future__ import annotations
+
+import re
 
 from esproxy.api.kinds import Kind
 from esproxy.cluster import Cluster
@@ -36,6 +42,7 @@ LONGEST = 512
 UNLIKE = frozenset({"source", "source_content_type", "index", "filter_path"})  # parameters that a body or an answer is read for
 
 Key = tuple[str, bytes, "bytes | None", "bytes | None"]
+document = re.compile(rb"(/[^/?]+/_doc/)([A-Za-z0-9-][A-Za-z0-9_-]*)(\?.*)?").fullmatch
 
 
 class ReadyHeads:
@@ -49,27 +56,30 @@ class ReadyHeads:
         self.young: dict[Key, Ready] = {}
         self.old: dict[Key, Ready] = {}
 
-    def key(self, head: Head) -> Key | None:
-        """None for a head that is not to be kept: a header that comes twice may matter."""
-        named = head.by_name()
-        if named is None or len(head.target) > LONGEST:
-            return None
-        return head.method, head.target, named.get(self.identity.header), named.get(b"content-type")
+    def key(self, head: Head) -> tuple[Key | None, str | None]:
+        """None for a head that is not to be kept: a header that comes twice may matter. Beside it the id of a document, which is
+        not kept."""
+        named, target, id = head.by_name(), head.target, None
+        if named is None or len(target) > LONGEST:
+            return None, None
+        if b"/_doc/" in target and (found := document(target)) is not None:
+            target, id = found[1] + (found[3] or b""), found[2].decode()
+        return (head.method, target, named.get(self.identity.header), named.get(b"content-type")), id
 
     def find(self, head: Head) -> Plan | None:
-        key = self.key(head)
+        key, id = self.key(head)
         ready = self.young.get(key)
         if ready is None:
             ready = self.old.get(key)
             if ready is None:
                 return None
             self.put(key, ready)
-        return ready.twin(head) if self.identity.believes(head.peer) else None
+        return ready.twin(head, id) if self.identity.believes(head.peer) else None
 
     def keep(self, plan: Plan, *, pooled: bool = False) -> Plan:
         """The same plan, ready to be found from now on if it can be. ``pooled``: it leads to a procedure for pools."""
-        key = self.key(plan.head)
-        if key is None or not is_alike(plan):
+        key, id = self.key(plan.head)
+        if key is None or not is_alike(plan, id):
             return plan
         neutral = plan.twin(Head(plan.head.method, plan.head.target, []))
         try:
@@ -79,9 +89,9 @@ class ReadyHeads:
             return plan  # it is said in its own time
         if neutral.meta is not None or neutral.help:
             return plan
-        ready = Ready(neutral, target, media)
+        ready = Ready(neutral, target, media, id)
         self.put(key, ready)
-        return ready.twin(plan.head)
+        return ready.twin(plan.head, id)
 
     def put(self, key: Key, ready: Ready) -> None:
         if len(self.young) >= KEPT:
@@ -89,12 +99,13 @@ class ReadyHeads:
         self.young[key] = ready
 
 
-def is_alike(plan: Plan) -> bool:
-    """Whether nothing but the head decides what the head leads to."""
+def is_alike(plan: Plan, id: str | None) -> bool:
+    """Whether nothing but the head decides what the head leads to, where ``id`` stands for itself."""
     row, known = plan.route.row, plan.endpoint.query
     return (
         row.answer is None
-        and plan.parts.keys() <= {"index"}
+        and plan.parts.get("id") == id
+        and plan.parts.keys() <= {"index", "id"}
         and ("index" in plan.parts or not row.all)
         and not plan.query.keys() & UNLIKE
         and not any(known.get(name) is Kind.CURSOR for name in plan.query)

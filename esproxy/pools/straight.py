@@ -41,7 +41,6 @@ from esproxy.exchange import GO, Answer, Procedure, Send
 from esproxy.heads import AnswerHead, Headers
 from esproxy.plan import Plan
 from esproxy.pools.bodies import TYPED, derived
-from esproxy.pools.cursors import point_in_time
 from esproxy.pools.pooled import Pooled, Pools
 from esproxy.pools.reply import path
 from esproxy.pools.tree import needs_tree
@@ -204,9 +203,10 @@ def _form(pools: Pools, plan: Plan) -> Form | None:
 
 
 def _rewritten(pools: Pools, plan: Plan, form: Form, body: bytes) -> Straight | None:
-    """As ``search_body`` does it, as long as it does no more than one pass. Raises what the procedure raises."""
+    """As ``search_body`` does it, as long as it does no more than one pass. Raises what the procedure raises, and Refusal for a
+    point in time, which no pass over a body without opened cursors takes."""
     target = form.target
-    if point_in_time(body) is not None or (not plan.product and derived(body)):
+    if not plan.product and derived(body):
         return None
     asked = _Names(plan, target)
     run = core.Pass(plan.cluster.engine.grammar, form.state, target.searched, asked, max_depth=pools.max_depth)

@@ -6,7 +6,7 @@ import pytest
 
 from esproxy import ready
 from esproxy.exchange import Reply, Send
-from esproxy.heads import Head
+from esproxy.heads import AnswerHead, Head
 from esproxy.ready import KEPT, LONGEST
 from tests.unit.gateway.whole import JSON, ask, gateway
 
@@ -23,9 +23,15 @@ ALIKE = [
     ("GET", "/books/_count", b""),
     ("PUT", "/books", b'{"settings":{"number_of_shards":1}}'),
     ("HEAD", "/books", b""),
+    ("GET", "/books/_doc/1", b""),
+    ("HEAD", "/books/_doc/-1_a?realtime=false", b""),
+    ("PUT", "/books/_doc/A1?routing=x&refresh=true", b'{"a":1}'),
+    ("DELETE", "/books/_doc/1?", b""),
 ]
 UNLIKE = [
-    ("GET", "/books/_doc/1", b""),  # there are too many ids
+    ("GET", "/books/_doc/a%20b", b""),  # an id that does not stand for itself
+    ("GET", "/books/_doc/.", b""),
+    ("GET", "/books/_source/1", b""),
     ("GET", "/_search", b""),  # a point in time in the body takes the index's place
     ("GET", "/books/_search?source=%7B%7D&source_content_type=application/json", b""),
     ("GET", "/books/_search?filter_path=hits", b""),
@@ -143,3 +149,26 @@ def test_no_more_than_two_generations_are_kept_and_what_is_in_use_stays(monkeypa
     monkeypatch.setattr("esproxy.request.parse", None)
     assert ask(gate, "GET", "/used/_search").target == "/acme.used/_search"
     assert KEPT >= 1000
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+def test_documents_are_kept_as_one_head_and_each_is_sent_for_its_own_id(engine, monkeypatch):
+    gate, fresh = gateway(engine), gateway(engine)
+    ids = ["1", "2", "A-z_0", "_doc", "a.b", "a%2Fb", "1"]
+    for id in ids:
+        for query in ("", "?routing=r", "?nope=1"):
+            target = f"/books/_doc/{id}{query}"
+            monkeypatch.setattr(ready.ReadyHeads, "find", lambda heads, head: None)
+            wanted = outcome(fresh, target)
+            monkeypatch.undo()
+            assert outcome(gate, target) == wanted, target
+    assert len(kept(gate)) == 2  # with the parameter and without
+
+
+def outcome(gate, target):
+    """What is sent and what a client is told: about an id that is not there, in words that quote the path."""
+    exchange, step = gate.open(Head("GET", target.encode(), [(b"x-tenant", b"acme")]), b"", True)
+    if isinstance(step, Reply):
+        return step
+    error = f'{{"error":{{"type":"x","reason":"[{step.target.decode()}]"}},"status":400}}'.encode()
+    return step, exchange.open_answer(AnswerHead(400, JSON, None), 1, error, True)

@@ -146,6 +146,7 @@ def test_plain_search_of_one_index_takes_no_procedure(target: str) -> None:
         ("/logs/_search", {**QUERY, "explain": True}),
         ("/logs/_search", {**QUERY, "no such key": True}),
         ("/logs/_search", {**QUERY, "profile": True}),
+        ("/logs/_search", {**QUERY, "pit": {"id": "token"}}),
         ("/logs/_validate/query", QUERY),
         ("/logs/_delete_by_query", QUERY),
     ],
