@@ -97,7 +97,8 @@ def _plain(doc: Document) -> dict[str, Any]:
 
 def _entry_json(e: Entry) -> dict[str, Any]:
     where = {"n": e.n, "layout": e.layout, "family": e.family, "physical": e.physical}
-    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch, "hidden": e.hidden}
+    blocks = {"blocks": list(e.blocks)} if e.blocks else {}
+    return {**where, "state": e.state, "then": e.then, "by": e.by, "batch": e.batch, "hidden": e.hidden, **blocks}
 
 
 def _alias_json(a: Alias) -> dict[str, Any]:
@@ -157,6 +158,7 @@ def _entry(x: dict[str, Any]) -> Entry:
         by=_text_or_none(x["by"]),
         batch=_text_or_none(x["batch"]),
         hidden=_one_of(x["hidden"], (False, True)),
+        blocks=tuple(_of(str, block) for block in _of(list, x.get("blocks", []))),
     )
 
 

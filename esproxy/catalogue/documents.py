@@ -34,6 +34,7 @@ class Entry:
     by: str | None = None
     batch: str | None = None  # of a close: one that was taken back is not mistaken for the next
     hidden: bool = False  # patterns pass it by
+    blocks: tuple[str, ...] = ()  # what the proxy refuses to do with it
 
 
 @dataclass(slots=True, frozen=True)

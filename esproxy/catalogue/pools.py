@@ -68,6 +68,10 @@ class Plan:
         return str(self.settings.get("index.hidden", False)).lower() == "true"
 
     @property
+    def blocks(self) -> tuple[str, ...]:
+        return blocks_in(self.settings)
+
+    @property
     def physical_settings(self) -> dict[str, Any]:
         return {name: value for name, value in self.settings.items() if name not in APPLIED}
 
@@ -77,7 +81,14 @@ JUDGED = frozenset(("dynamic_templates", "date_detection", "numeric_detection", 
 DEFAULT_LIMIT = 1000  # of fields, on nodes
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
 LIMIT = "index.mapping.total_fields.limit"
-APPLIED = frozenset(("index.default_pipeline", "index.final_pipeline", "index.hidden", "index.provided_name", LIMIT))
+BLOCKS = frozenset(f"index.blocks.{name}" for name in ("metadata", "read", "read_only", "read_only_allow_delete", "write"))
+APPLIED = BLOCKS | {"index.default_pipeline", "index.final_pipeline", "index.hidden", "index.provided_name", LIMIT}
+
+
+def blocks_in(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The blocks that settings, by their whole names, put on an index."""
+    held = sorted(name for name in BLOCKS & settings.keys() if str(settings[name]).lower() == "true")
+    return tuple(name.rpartition(".")[2] for name in held)
 
 
 def reason_for_one(plan: Plan) -> str | None:

@@ -11,8 +11,8 @@ Memory is enough while the lease is held, for names that are known and have no c
 because an index created elsewhere is not yet in memory. A look is a realtime get for this exchange alone: sharing one that
 began before the exchange would miss what was acknowledged in between.
 
-What an exchange rests on is the *footprint* of each name it used: number, physical index and state, and for an alias its targets.
-A change that is only pending has not changed it yet: whoever makes it waits for us (rule T).
+What an exchange rests on is the *footprint* of each name it used: number, physical index, state and blocks, and for an alias
+its targets. A change that is only pending has not changed it yet: whoever makes it waits for us (rule T).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def footprint(directory: Directory, name: str) -> Footprint:
     """What a name means now, apart from what is only pending. ``()``: nothing."""
     entry = directory.indices.get(name)
     if entry is not None:
-        return (entry.n, entry.physical, entry.state) if entry.state != CREATING else ()
+        return (entry.n, entry.physical, entry.state, *entry.blocks) if entry.state != CREATING else ()
     alias = directory.aliases.get(name)
     if alias is None or not alias.now:
         return ()
@@ -134,11 +134,12 @@ def footprint(directory: Directory, name: str) -> Footprint:
 
 
 def _sure(directory: Directory, name: str) -> bool:
-    """Known to be open, and nothing pending on it. What is remembered as closed may have been opened since, and is looked up."""
+    """Known to be open, and nothing pending on it. What is remembered as closed or blocked may not be so any more, and is looked
+    up."""
     thing: Entry | Alias | None = directory.indices.get(name) or directory.aliases.get(name)
     match thing:
         case Entry():
-            return thing.then is None and thing.state == OPEN
+            return thing.then is None and thing.state == OPEN and not thing.blocks
         case Alias():
             return thing.then is None and all(_sure(directory, target) for target in thing.now)
     return False

@@ -57,7 +57,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
         entry = yield from creation.make()
     except Refusal as error:
         if error.type == "resource_already_exists_exception":
-            raise (yield from _exists(request, name, error)) from None
+            raise (yield from already_exists(request, name, error)) from None
         raise
     shards = yield from active_shards(request, entry.physical)
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name}, warnings=creation.warnings)
@@ -70,10 +70,10 @@ def _check_free(request: Pooled, name: str) -> Steps[None]:
         raise invalid_index_name(name, "already exists as alias")
     if name in directory.indices:
         taken = Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", index_uuid="_na_", index=name)
-        raise (yield from _exists(request, name, taken))
+        raise (yield from already_exists(request, name, taken))
 
 
-def _exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
+def already_exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:
     try:
         uuid = (yield from request.one(name)).uuid
     except Refusal:

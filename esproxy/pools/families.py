@@ -8,6 +8,7 @@ from esproxy.errors import Refusal
 from esproxy.pools import (
     admin,
     aliases,
+    blocks,
     cat,
     cat_aliases,
     cat_figures,
@@ -27,6 +28,7 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
+from esproxy.pools.rollover import rollover
 
 
 class Served(NamedTuple):
@@ -79,6 +81,9 @@ FAMILIES: dict[str, Served] = {
     "indices.flush": Served(admin.shards),
     "indices.forcemerge": Served(admin.shards),
     "indices.clear_cache": Served(admin.shards),
+    "indices.add_block": Served(blocks.add_block, True),
+    "indices.remove_block": Served(blocks.remove_block, True),
+    "indices.rollover": Served(rollover, True),
     "indices.stats": Served(statistics.stats),
     "indices.segments": Served(statistics.segments),
     "indices.recovery": Served(statistics.recovery),

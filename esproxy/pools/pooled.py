@@ -28,6 +28,7 @@ from esproxy.pools.mixture import whole_directory
 from esproxy.procedures.fields import add_fields
 from esproxy.replies import own_media
 from esproxy.rewriting.undo import Undo
+from esproxy.tenancy.blocks import check_blocks
 from esproxy.tenancy.cursors import PoolCursor
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.expressions import (
@@ -92,6 +93,7 @@ class Pooled:
         self.sent_as: dict[str, str] = {}  # other physical names that were sent → what the client wrote
         self.searched: set[int] = set()  # numbers of the indices that a cursor in the answer is over
         self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
+        self.lifts_a_block = False  # so no block keeps it from that
         self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
     @property
@@ -186,11 +188,20 @@ class Pooled:
         if name in directory.aliases:
             directory = yield from self.look_beside(directory, [name])
             index = behind(name, directory, write)
+            self.check_blocks([index], directory)
             target = yield from self.target(index, directory)
             value = directory.aliases[name].now[index].get("index_routing")
             target.by_alias = None if value is None else (name, value)
             return target
+        self.check_blocks([name], directory)
         return (yield from self.target(name, directory))
+
+    def check_blocks(self, indices: Iterable[str], directory: Directory) -> None:
+        """Raises Refusal where one of these indices has a block against what the request does."""
+        blocked = [(name, directory.indices[name].blocks) for name in indices if directory.indices[name].blocks]
+        if blocked and not self.lifts_a_block:
+            version = str(self.plan.cluster.info["version"]["number"])
+            check_blocks(self.plan.route.row.name, blocked, version, self.product)
 
     def is_beside(self, name: str) -> Steps[bool]:
         """In a mixture: is there an index of its own by a name that the directory does not have, or an alias of some?"""
@@ -216,13 +227,14 @@ class Pooled:
         if found.found and not stay and all(directory.indices[name].layout == DEDICATED for name in found.found):
             raise Apart
         self.sight.use(found.used)
+        self.check_blocks(found.found, directory)
         return found, directory
 
     def one_open(self, name: str) -> Directory | None:
-        """The directory from memory, if this is the name of one open index in a pool: then it needs no resolving."""
+        """The directory from memory, if this is the name of one index in a pool, open and not blocked: it needs no resolving."""
         directory = self.sight.believe((name,))
         entry = None if directory is None else directory.indices.get(name)
-        if entry is None or entry.state != OPEN or entry.layout == DEDICATED:
+        if entry is None or entry.state != OPEN or entry.blocks or entry.layout == DEDICATED:
             return None
         self.sight.use((name,))
         return directory

@@ -17,9 +17,9 @@ from typing import Any
 import orjson
 
 from esproxy.catalogue import names
-from esproxy.catalogue.change import NoChange, change, change_directory
+from esproxy.catalogue.change import NoChange, change, change_directory, followed, present
 from esproxy.catalogue.documents import CLOSED, Directory, Index
-from esproxy.catalogue.pools import APPLIED, LIMIT
+from esproxy.catalogue.pools import APPLIED, BLOCKS, LIMIT, blocks_in
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Reply
@@ -29,11 +29,12 @@ from esproxy.pools.declared import acknowledged, declaration, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
+from esproxy.tenancy.blocks import LIFTED
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 
 POOLS_OWN = (LIMIT,)
-REFUSED = ("search.default_pipeline", "blocks.", "routing_partition_size")
+REFUSED = ("search.default_pipeline", "blocks.search_only", "routing_partition_size")
 NEUTRAL = ("_none", False, "false", None)
 # Beginnings of names: how soon, how often, how safely; of what is shown by an answer, nothing.
 SHOWN = (
@@ -157,22 +158,23 @@ def put_settings(request: Pooled) -> Steps[Reply]:
     wanted = flat_settings(tree.get("settings", tree) if isinstance(tree.get("settings", tree), dict) else tree)
     if not wanted:
         raise Refusal("Validation Failed: 1: no settings to update;", type="action_request_validation_exception")
+    request.lifts_a_block = len(wanted) == 1 and not wanted.keys().isdisjoint(LIFTED)
     targets = yield from some(request, request.parts.get("index", "_all"))
-    keep = request.plan.query.get("preserve_existing", "false") == "true"
+    keep_known = request.plan.query.get("preserve_existing", "false") == "true"
     _check_static(request, [target for target in targets if target.index.reason is None], wanted)
     for target in targets:
         _check(target, wanted)
     for target in targets:
-        own = {name: value for name, value in wanted.items() if not keep or target.index.settings.get(name) is None}
+        own = {name: value for name, value in wanted.items() if not keep_known or target.index.settings.get(name) is None}
         told = {name: value for name, value in own.items() if name not in APPLIED or _nodes(name, target)}
         if target.index.reason is not None and told:
-            query = {"preserve_existing": "true"} if keep else {}
+            query = {"preserve_existing": "true"} if keep_known else {}
             body = orjson.dumps(told)
             answer = yield request.send("PUT", [target.physical, "_settings"], query, body, b"application/json")
             if answer.status != 200:
                 return node_reply(request, answer)
         if not target.dedicated:
-            yield from _keep(request, target, own)
+            yield from keep(request, target, own)
     return acknowledged(request)
 
 
@@ -203,8 +205,8 @@ def _check(target: Target, wanted: dict[str, Any]) -> None:
             raise Refusal(f"the setting [{name}] can only be set when the index is created, for an index in a pool")
 
 
-def _keep(request: Pooled, target: Target, own: dict[str, Any]) -> Steps[None]:
-    """In the index document; what patterns go by, in the directory too."""
+def keep(request: Pooled, target: Target, own: dict[str, Any]) -> Steps[None]:
+    """In the index document; what patterns go by and what is refused, in the directory too."""
 
     def edit(index: Index) -> None:
         known = index.settings.keys() - APPLIED
@@ -215,14 +217,21 @@ def _keep(request: Pooled, target: Target, own: dict[str, Any]) -> Steps[None]:
 
     yield from change(request.cat, Index, names.index_id(request.tenant, target.entry.n), edit)
     request.fresh.pop(target.entry.n, None)
-    if "index.hidden" not in own:
+    if own.keys().isdisjoint(BLOCKS | {"index.hidden"}):
         return
-    hidden = str(own["index.hidden"]).lower() == "true"
 
-    def veil(directory: Directory) -> None:
+    def mark(directory: Directory) -> None:
         entry = directory.indices.get(target.name)
-        if entry is None or entry.n != target.entry.n or entry.hidden == hidden:
+        if entry is None or entry.n != target.entry.n:
             raise NoChange
-        directory.indices[target.name] = replace(entry, hidden=hidden)
+        hidden = str(own.get("index.hidden", entry.hidden)).lower() == "true"
+        left = {block for block in entry.blocks if f"index.blocks.{block}" not in own}
+        marked = replace(entry, hidden=hidden, blocks=tuple(sorted({*left, *blocks_in(own)})))
+        if marked == entry:
+            raise NoChange
+        directory.indices[target.name] = marked
 
-    yield from change_directory(request.cat, request.tenant, veil)
+    stored = yield from change_directory(request.cat, request.tenant, mark)
+    if stored is not None and blocks_in(own):
+        yield from followed(request.cat, stored.seq_no)  # once it is acknowledged, nobody goes through a block
+    yield from present(request.cat)

@@ -95,7 +95,7 @@ def _make(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Store
         if name in directory.indices or name in directory.aliases:
             raise NoChange
         family = pools.family(plan, tenant, name, directory.next)
-        mine = Entry(directory.next, plan.layout, family, by=cat.uuid, hidden=plan.hidden)
+        mine = Entry(directory.next, plan.layout, family, by=cat.uuid, hidden=plan.hidden, blocks=plan.blocks)
         directory.next += 1
         directory.indices[name] = mine
 

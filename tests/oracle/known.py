@@ -12,12 +12,9 @@ from collections.abc import Collection
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    *(
-        "lifecycle.blocking",
-        "lifecycle.upgrading",
-    ),
+    "lifecycle.upgrading",
     "statistics.search_shards",
-    *("analysis.term_vectors", "resizing.rollover", "resizing.resize"),
+    *("analysis.term_vectors", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
     *("cluster.node", "cluster.state", "cluster.figures", "cluster.resolving"),
