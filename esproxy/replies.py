@@ -14,6 +14,8 @@ def reply(error: EsproxyError, *, product: bool, pretty: bool = False, head: boo
     written = exact.pretty if pretty else exact.dumps
     body = b"" if head or isinstance(error, MethodsOffered) else written(error.payload())
     media = json_headers(product, accept)
+    if product and error.status == 403:
+        media = media[1:]  # with which Elasticsearch does not say what it is
     if isinstance(error, MethodsOffered):
         media[-1] = (b"content-type", b"text/plain; charset=UTF-8")
     headers = media + error.headers

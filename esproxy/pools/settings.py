@@ -175,6 +175,8 @@ def put_settings(request: Pooled) -> Steps[Reply]:
                 return node_reply(request, answer)
         if not target.dedicated:
             yield from keep(request, target, own)
+    if not BLOCKS.isdisjoint(wanted):
+        request.sight.used.clear()  # what this rests on is what it has changed
     return acknowledged(request)
 
 

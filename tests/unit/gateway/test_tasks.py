@@ -64,7 +64,7 @@ def test_list_holds_ones_own(gate):
     told = on_node(task(1, "acme/"), *theirs, task(9, "acme/mine"), node_failures=failures, task_failures=[{"task_id": 2}])
     played = Played(ask(gate, "GET", "/_tasks?detailed"), told)
     assert played.sends[0].target == b"/_tasks?detailed="
-    (name, node), = played.told["nodes"].items()
+    ((name, node),) = played.told["nodes"].items()
     assert NODE not in played.reply.body.decode() and "10.1.2.3" not in played.reply.body.decode()
     assert [one["id"] for one in node["tasks"].values()] == [1, 9] and name == node["name"]
     for id, one in node["tasks"].items():
@@ -77,7 +77,7 @@ def test_list_in_other_groups_holds_ones_own(gate):
     child = task(2, "acme/", parent_task_id=f"{NODE}:1")
     tree = {f"{NODE}:1": task(1, "acme/", children=[child, task(3, "zenith/")]), f"{NODE}:4": task(4, "zenith/")}
     grouped = Played(ask(gate, "GET", "/_tasks?group_by=parents"), {"tasks": tree}).told["tasks"]
-    (id, one), = grouped.items()
+    ((id, one),) = grouped.items()
     assert [inner["id"] for inner in one["children"]] == [2] and one["children"][0]["parent_task_id"] == id
     listed = Played(ask(gate, "GET", "/_tasks?group_by=none"), {"tasks": [task(1, "acme/"), task(4, "zenith/")]}).told["tasks"]
     assert [one["id"] for one in listed] == [1] and listed[0]["node"] == id.partition(":")[0]

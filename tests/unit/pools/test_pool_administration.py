@@ -148,3 +148,49 @@ def test_parameter_that_a_node_does_not_take_is_refused_in_its_words() -> None:
     error = {"error": {"root_cause": [], "type": "x", "reason": "unable to sort"}, "status": 400}
     status, answer = closed().ask("GET", "/_cat/aliases?s=nope", b"", lambda send: (400, error))
     assert (status, answer["error"]["reason"]) == (400, "unable to sort")
+
+
+# --- blocks -----------------------------------------------------------------------------------------------
+
+
+def blocked(*blocks: str) -> Gate:
+    """``logs`` has these blocks, ``books`` has none."""
+    it = gate("opensearch")
+    known = directory(logs=17, books=18)
+    known.indices["logs"] = replace(known.indices["logs"], blocks=blocks)
+    it.put(names.directory_id("acme"), known)
+    return it
+
+
+@pytest.mark.parametrize(
+    ("block", "method", "target", "body"),
+    [
+        ("write", "PUT", "/logs/_doc/1", {"w": "x"}),
+        ("write", "POST", "/logs/_update/1", {"doc": {"w": "x"}}),
+        ("write", "DELETE", "/logs/_doc/1", b""),
+        ("write", "POST", "/logs,books/_delete_by_query", {"query": {"match_all": {}}}),
+        ("read", "GET", "/logs/_doc/1", b""),
+        ("read", "GET", "/l*/_search", b""),
+        ("read", "GET", "/logs/_count", b""),
+        ("metadata", "GET", "/logs/_mapping", b""),
+        ("metadata", "PUT", "/logs/_alias/a", b""),
+        ("metadata", "GET", "/logs/_stats", b""),
+        ("read_only", "DELETE", "/logs", b""),
+        ("read_only", "PUT", "/logs/_settings", {"index.refresh_interval": "2s"}),
+        ("read_only", "POST", "/logs/_close", b""),
+    ],
+)
+def test_block_is_told_and_nothing_is_sent(block: str, method: str, target: str, body: Any) -> None:
+    it = blocked(block)
+    it.sends.clear()
+    status, answer = it.ask(method, target, body, lambda send: {})
+    assert status == 403, answer
+    assert answer["error"]["type"] == "cluster_block_exception"
+    assert answer["error"]["reason"].startswith("index [logs] blocked by: [FORBIDDEN/")
+    assert not [send for send in it.sends if b"pool~" in send.target]
+
+
+def test_block_of_one_index_is_none_of_another() -> None:
+    status, answer = blocked("read").ask("GET", "/books/_count", b"", lambda send: COUNTED)
+    assert (status, answer["count"]) == (200, 3)
+    assert blocked("write").ask("GET", "/logs/_count", b"", lambda send: COUNTED)[0] == 200
