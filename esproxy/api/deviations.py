@@ -235,6 +235,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
             ("body", r" *(?<![\w.-])(\d+(\.\d+)?(b|kb|mb|gb|ms|s|micros)?|<size>|true|false)(?=\s|$)"),
             *((f"body/**/{metric}/**", "") for metric in MEASURED),
             ("body/**/docs/deleted", ""),
+            ("body/size_in_bytes", ""),
+            ("body/indices/*/size_in_bytes", ""),
             ("body/**/docs/total_size*", ""),
             ("body/**/shard_stats/total_count", ""),
             ("body/**/num_*_segments", ""),

@@ -28,6 +28,7 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
+from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 
 
@@ -84,6 +85,9 @@ FAMILIES: dict[str, Served] = {
     "indices.add_block": Served(blocks.add_block, True),
     "indices.remove_block": Served(blocks.remove_block, True),
     "indices.rollover": Served(rollover, True),
+    "indices.resolve_index": Served(resolve_index),
+    "indices.upgrade": Served(statistics.upgrade),
+    "indices.upgrade_status": Served(statistics.upgrade_status),
     "indices.stats": Served(statistics.stats),
     "indices.segments": Served(statistics.segments),
     "indices.recovery": Served(statistics.recovery),

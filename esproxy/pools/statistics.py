@@ -179,6 +179,33 @@ def _stores_of(request: Pooled, target: Target, told: Tree, parts: dict[int, int
     return out
 
 
+def upgrade(request: Pooled) -> Steps[Reply | Large]:
+    """Of the whole pool, as merges are."""
+    targets = yield from named(request, closed=False)
+    return (yield from _made(request, targets, "upgraded_indices", lambda request, target, told, parts: told))
+
+
+def upgrade_status(request: Pooled) -> Steps[Reply | Large]:
+    """What is to be upgraded of a pool is so of all that lies in it."""
+    targets = yield from named(request, closed=False)
+    if all(alone(target) for target in targets):
+        return (yield from _as_told(request, targets))
+    told = yield from _ask(request, targets, physical_query(request.plan, [], None))
+    if is_error(told.status, told.body):
+        return node_reply(request, told)
+    tree = orjson.loads(told.body)
+    counts = yield from documents(request, [target for target in targets if not alone(target)])
+    own = _restored(request, told, tree, "indices", targets)
+    indices: Tree = {}
+    for target in targets:
+        sizes = tree["indices"].get(target.physical, {})
+        size = figures.DOCUMENT * counts.get(target.scope, 0)
+        made = {key: size if value else 0 for key, value in sizes.items() if isinstance(value, int)}
+        indices[target.name] = own.get(target.name, {**made, "size_in_bytes": size})
+    whole = {key: sum(one.get(key, 0) for one in indices.values()) for key, value in tree.items() if isinstance(value, int)}
+    return node_answer(request, told, {**whole, "indices": indices})
+
+
 def _made(request: Pooled, targets: list[Target], key: str | None, make: Any) -> Steps[Reply | Large]:
     """The node's answer, with the part of each index made of that of its physical one. ``key``: where these are; None: at the
     root."""
@@ -226,7 +253,7 @@ def _ask(request: Pooled, targets: list[Target], query: dict[str, str]) -> Steps
     places = {"{index}": physical_expression(targets) or nothing(request)}
     places |= {f"{{{name}}}": value for name, value in request.parts.items() if name != "index"}
     path = [places.get(part, part) for part in template]
-    answer: Answer = yield request.send("GET", path, query)
+    answer: Answer = yield request.send(request.plan.head.method, path, query)
     if not is_error(answer.status, answer.body):
         return answer
     sent, written = "[/" + "/".join(path) + "]", f"[{request.plan.raw_path}]"  # errors about parameters quote it

@@ -12,12 +12,11 @@ from collections.abc import Collection
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    "lifecycle.upgrading",
     "statistics.search_shards",
     *("analysis.term_vectors", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
-    *("cluster.node", "cluster.state", "cluster.figures", "cluster.resolving"),
+    *("cluster.node", "cluster.state", "cluster.figures"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
