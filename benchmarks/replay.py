@@ -117,7 +117,8 @@ class Connection(asyncio.Protocol):
         if memory.kept is not None and is_ours(target):
             memory.kept.append((key, whole))
         self.busy = False
-        self.transport.write(whole)
+        if not self.transport.is_closing():  # whoever asked may have left: wrk does at its end
+            self.transport.write(whole)
 
     def forwarded(self, task: asyncio.Task[None]) -> None:
         self.memory.tasks.discard(task)

@@ -198,11 +198,12 @@ def measure(name: str, args: argparse.Namespace, stub: stage.Stub, wrk: str, fol
     prefix = f"scale-{secrets.token_hex(3)}-"
     points = []
     with ExitStack() as stack:
-        first = stack.enter_context(proxy(f"{name}-first", axis.point(values[0]), stub, args.layout, prefix, folder))
         if args.layout != "dedicated":
+            # While no other proxy is there, so that none has to follow.
             largest = axis.point(values[-1])
             maker = stack.enter_context(proxy(f"{name}-maker", largest, stub, args.layout, prefix, folder))
             stack.enter_context(indices_made(maker.target.url, largest, prefix))
+        first = stack.enter_context(proxy(f"{name}-first", axis.point(values[0]), stub, args.layout, prefix, folder))
         first.check()
         first.warm_up(wrk)
         for value in values:
