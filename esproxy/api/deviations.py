@@ -222,7 +222,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         ),
         differs=(
             "what follows from the index's own documents and mapping is told by a fixed measure: sizes, one segment for each"
-            " shard with documents, memory of fields as if they were loaded; all others read as zero"
+            " shard with documents, memory of fields as if they were loaded; searches are counted that name a group (`stats`);"
+            " all others read as zero"
         ),
         reason=(
             "the cluster keeps them by shard and segment, in which several indices lie; they, and any share of them, would tell"

@@ -100,6 +100,7 @@ QUERY = {
     ("*", "df"): Kind.FIELD,
     ("*", "sort"): Kind.FIELD,  # a list of field[:order]
     ("*", "pipeline"): Kind.PIPELINE,
+    ("*", "stats"): Kind.GROUP,
     ("mtermvectors", "ids"): Kind.ID,
     ("cat.recovery", "index"): Kind.EXPR,
     ("*", "s"): Kind.COPY,  # columns to sort a cat table by

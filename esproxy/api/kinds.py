@@ -41,6 +41,7 @@ class Kind(IntEnum):
     ADDRESS = 27  # where a node listens
     HIDDEN = 28  # what an answer says of the operator's machines; also a key kind
     PATTERN = 29  # a pattern of index names that a template matches
+    GROUP = 30  # a name under which nodes count searches
 
 
 class Mark(IntEnum):

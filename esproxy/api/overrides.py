@@ -23,6 +23,7 @@ from esproxy.api.words import (
     DSL,
     EXPR,
     FIELD,
+    GROUP,
     ID,
     INDEX,
     LUCENE,
@@ -167,6 +168,10 @@ NAMES: list[Row] = [
         )
     ),
     Is("_types:ClusterDetails", "indices", EXPR, "the expression that was sent to that cluster"),
+    *(
+        Is(type_, "stats", GROUP, "nodes count searches under these names")
+        for type_ in ("_global.search:Request", SEARCH + "SearchRequestBody")
+    ),
     Keys("_global.search:Request", "indices_boost", Kind.EXPR, "names, aliases and patterns"),
     Keys(SEARCH + "SearchRequestBody", "indices_boost", Kind.EXPR, "names, aliases and patterns"),
     Keys("indices._types:IndexState", "aliases", Kind.ALIAS, "keys are names of aliases"),

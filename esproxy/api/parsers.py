@@ -16,6 +16,7 @@ from esproxy.api.words import (
     ERROR_CAUSE,
     EXPR,
     FIELD,
+    GROUP,
     ID,
     INDEX,
     KQL,
@@ -44,7 +45,7 @@ _SOURCE_OF_HITS = {
     "fields": Ref(DSL + "FieldAndFormat"),
     "runtime_mappings": Ref("_types.mapping:RuntimeFields"),
 }
-_SCALARS_OF_SEARCH = dict.fromkeys(("size", "explain", "stats", "timeout"), SCALAR)
+_SCALARS_OF_SEARCH = dict.fromkeys(("size", "explain", "timeout"), SCALAR) | {"stats": GROUP}
 
 SYNTAX: list[Row] = [
     # queries

@@ -35,12 +35,14 @@ UNSET = ("max_unsafe_auto_id_timestamp",)  # -1 stands for none
 @dataclass(frozen=True, slots=True)
 class Own:
     """What is known of an index, or of a shard of it. ``shards``: the copies of them that are meant. ``completion``,
-    ``fielddata``: fields that lie in memory, with how many documents have each."""
+    ``fielddata``: fields that lie in memory, with how many documents have each. ``searches``: the figures of those that are known
+    to be the index's own, because they named a group."""
 
     docs: int
     shards: int = 1
     completion: dict[str, int] = field(default_factory=dict)
     fielddata: dict[str, int] = field(default_factory=dict)
+    searches: Tree = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -79,9 +81,12 @@ def emptied(value: Any, name: str = "") -> Any:
     return zero(value)
 
 
-def told(shape: Tree, own: Own, fields: tuple[list[str], list[str]], *, files: bool = False) -> Tree:
+def told(
+    shape: Tree, own: Own, fields: tuple[list[str], list[str]], *, files: bool = False, groups: Mapping[str, Tree] | None = None
+) -> Tree:
     """The figures of ``_stats``. ``shape``: the node's; ``fields``: of ``completion`` and of ``fielddata``, that are told one by
-    one, where the client asked for that; ``files``: it asked for the sizes of files."""
+    one, where the client asked for that; ``files``: it asked for the sizes of files; ``groups``: what the node counted of the
+    index's own searches that named one, None: it was not asked for them."""
     known: Tree = {
         "docs": {"count": own.docs, "total_size_in_bytes": DOCUMENT * own.docs},
         "shard_stats": {"total_count": own.shards},
@@ -89,6 +94,7 @@ def told(shape: Tree, own: Own, fields: tuple[list[str], list[str]], *, files: b
         "indexing": {"index_total": own.docs},
         "segments": {"count": own.segments},
         "translog": dict.fromkeys(("size_in_bytes", "uncommitted_size_in_bytes"), TRANSLOG * own.shards),
+        "search": own.searches,
         "completion": {"size_in_bytes": _memory(own.completion)},
         "fielddata": {"memory_size_in_bytes": _memory(own.fielddata)},
     }
@@ -104,6 +110,8 @@ def told(shape: Tree, own: Own, fields: tuple[list[str], list[str]], *, files: b
             )
             human = name in figures
             out[metric]["fields"] = {path: _sized(name, VALUE * memory[path], human) for path in asked if path in memory}
+        if metric == "search" and groups:
+            out[metric]["groups"] = dict(groups)
         if sizes is not None:
             out[metric]["file_sizes"] = _files(sizes, own) if files else {}
     return out
@@ -144,6 +152,17 @@ def _put(shape: Tree, known: Tree) -> Tree:
             if words != key and words in shape:
                 shape[words] = cat.size(value, None)
     return shape
+
+
+def largest(trees: Iterable[Tree]) -> Tree:
+    """A search that named several groups is counted in each, so of several groups there have been at least as many searches as of
+    the largest."""
+    out: Tree = {}
+    for tree in trees:
+        for key, value in tree.items():
+            if isinstance(value, int | float):
+                out[key] = max(value, out.get(key, value))
+    return out
 
 
 def summed(trees: Iterable[Tree]) -> Tree:

@@ -8,6 +8,7 @@ index that is alone in its physical one is that index's own, and is restored; fo
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,9 +40,14 @@ NO_FIELD = "~"  # a name that no field has: the node shows where fields are told
 def stats(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     targets = yield from named(request, closed=plan.query.get("forbid_closed_indices") == "false")
-    if all(alone(target) for target in targets):
-        return (yield from _as_told(request, targets))
     query = physical_query(plan, [], None)
+    if "groups" in query:
+        patterns = query["groups"].split(",")
+        query["groups"] = ",".join(target.id_front + pattern for target in targets for pattern in patterns)
+    if all(alone(target) for target in targets):
+        told = yield from _ask(request, targets, query)
+        return node_reply(request, _ungrouped(told, targets))
+    query["groups"] = ",".join(filter(None, (query.get("groups"), *(f"{target.id_front}*" for target in targets))))
     level = query.get("level", "indices")
     for name in ("fields", "completion_fields", "fielddata_fields"):
         if name in query:
@@ -93,7 +99,10 @@ def _index(request: Pooled, target: Target, told: Tree, known: Own, parts: dict[
     for part, count in (("primaries", first), ("total", len(copies))):
         times = count // first if first else 0
         own = Own(known.docs * times, count, _times(known.completion, times), _times(known.fielddata, times))
-        out[part] = figures.told(told[part], own, fields, files=files)
+        groups = _groups(request, target, told[part])
+        searches = figures.largest(groups.values())
+        named = {name: one for name, one in groups.items() if name in _matching(plan.query.get("groups", ""), groups)}
+        out[part] = figures.told(told[part], replace(own, searches=searches), fields, files=files, groups=named)
     out["shards"] = {
         number: [_copy(copy, Own(parts[int(number)]), target, number, node, fields, files) for copy in shard]
         for number, shard in told["shards"].items()
@@ -105,6 +114,40 @@ def _copy(copy: Tree, own: Own, target: Target, number: str, node: str, fields: 
     plain = {key: value for key, value in copy.items() if isinstance(value, dict) and key not in NO_FIGURES}
     made = figures.told(plain, own, fields, files=files)
     return figures.shard(copy, own, f"{target.uuid}/{number}", node, target.index.created, made)
+
+
+def _groups(request: Pooled, target: Target, told: Tree) -> dict[str, Tree]:
+    """The groups of an index's own searches."""
+    found = told.get("search", {}).get("groups", {})
+    return {name.removeprefix(target.id_front): one for name, one in found.items() if name.startswith(target.id_front)}
+
+
+def _ungrouped(told: Answer, targets: list[Target]) -> Answer:
+    """The groups of indices that are alone by the names that the client gave them."""
+    if is_error(told.status, told.body) or b'"groups"' not in told.body:
+        return told
+    fronts = sorted((target.id_front for target in targets), key=len, reverse=True)
+    tree = orjson.loads(told.body)
+    for search in _searches(tree):
+        groups = search.pop("groups", {})
+        search["groups"] = {_bare(name, fronts): one for name, one in groups.items()}
+    return Answer(told.status, told.headers, orjson.dumps(tree))
+
+
+def _searches(tree: Tree) -> Iterator[Tree]:
+    """The figures of searches, at every level."""
+    for key, value in tree.items():
+        if key == "search" and isinstance(value, dict) and "groups" in value:
+            yield value
+        elif isinstance(value, dict):
+            yield from _searches(value)
+        elif isinstance(value, list):
+            for one in value:
+                yield from _searches(one) if isinstance(one, dict) else ()
+
+
+def _bare(name: str, fronts: list[str]) -> str:
+    return next((name[len(front) :] for front in fronts if name.startswith(front)), name)
 
 
 NO_FIGURES = ("routing", "commit", "seq_no", "retention_leases", "shard_path")

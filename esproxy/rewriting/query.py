@@ -53,6 +53,8 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             continue
         elif kind in (Kind.FIELD, Kind.SOURCE):
             out[name] = _fields(name, value, resolver)
+        elif kind is Kind.GROUP:
+            out[name] = ",".join(target.id_front + group for group in value.split(",") for target in targets)
         elif kind in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
             out[name] = value if value == "_none" else absent(plan.owner().id, value)
         elif kind is Kind.REFUSE:

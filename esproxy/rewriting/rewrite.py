@@ -67,6 +67,8 @@ class PoolResolver:
         value = orjson.loads(raw)
         if not isinstance(value, str):
             return raw
+        if kind is Kind.GROUP:  # each shard counts the groups of all that lie in it
+            return b",".join(orjson.dumps(target.id_front + value) for target in self.targets) or raw
         if kind is Kind.LUCENE:
             self.texts += 1
             self.meta_texts = self.meta_texts or "\\" in value or any(name in value for name in lucene.META)

@@ -36,7 +36,19 @@ OURS = "\x00"  # no index's name
 NOWHERE = "_esproxy~refused"  # no index can have such a name: one item's error on every node
 FIELDS = (Kind.FIELD, Kind.SOURCE)
 LANGUAGES = (Kind.LUCENE, Kind.KQL, Kind.SCRIPT, Kind.WRAPPER)
-REQUEST_STOPS = (*NAMES, *NAMESPACES, *FIELDS, *LANGUAGES, Kind.ID, Kind.ROUTING, Kind.DOC, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
+REQUEST_STOPS = (
+    *NAMES,
+    *NAMESPACES,
+    *FIELDS,
+    *LANGUAGES,
+    Kind.ID,
+    Kind.ROUTING,
+    Kind.DOC,
+    Kind.SETTINGS,
+    Kind.CURSOR,
+    Kind.TASK,
+    Kind.GROUP,
+)
 MACHINES = (Kind.NODE, Kind.ADDRESS)
 ANSWER_STOPS = (*NAMES, *NAMESPACES, *MACHINES, Kind.ID, Kind.DOC, Kind.TEXT, Kind.SETTINGS, Kind.CURSOR, Kind.TASK)
 

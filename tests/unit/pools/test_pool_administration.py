@@ -194,3 +194,44 @@ def test_block_of_one_index_is_none_of_another() -> None:
     status, answer = blocked("read").ask("GET", "/books/_count", b"", lambda send: COUNTED)
     assert (status, answer["count"]) == (200, 3)
     assert blocked("write").ask("GET", "/logs/_count", b"", lambda send: COUNTED)[0] == 200
+
+
+# --- groups of searches -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "sent"),
+    [
+        ("/logs/_search", {"stats": ["g", "h"]}, [b'"stats":["acme.17:g","acme.17:h"]']),
+        ("/logs,books/_search", {"stats": ["g"]}, [b'"stats":["acme.17:g","acme.18:g"]']),
+        ("/logs/_search?stats=g,h", b"", [b"stats=acme.17:g,acme.17:h"]),
+    ],
+)
+def test_groups_of_a_search_are_counted_for_each_index(target: str, body: Any, sent: list[bytes]) -> None:
+    it = gate("opensearch")
+    it.sends.clear()
+    assert it.ask("POST", target, body, lambda send: hits())[0] == 200
+    last = it.sends[-1]
+    whole = last.target + last.body.replace(b", ", b",").replace(b": ", b":")
+    assert all(part in whole for part in sent), whole
+
+
+def test_groups_in_figures_are_those_of_own_searches() -> None:
+    def figures(total: int, groups: dict[str, Any]) -> dict[str, Any]:
+        return {"search": {"query_total": total, "groups": groups}}
+
+    counted = {"acme.17:g": {"query_total": 2}, "acme.17:h": {"query_total": 1}, "zenith.5:secret": {"query_total": 777}}
+    routing = {"state": "STARTED", "primary": True, "node": "n", "relocating_node": None}
+    whole = figures(7777, counted)
+    index = {"uuid": "u", "primaries": whole, "total": whole, "shards": {"0": [{"routing": routing, **whole}]}}
+    shards = {"total": 1, "successful": 1, "failed": 0}
+
+    def node(send: Any) -> Any:
+        if b"_msearch" in send.target:
+            return {"responses": [hits()] * send.body.count(b'"index"')}
+        assert b"groups=acme.17:g*,acme.17:*" in send.target, send.target
+        return {"_shards": shards, "_all": {"primaries": whole, "total": whole}, "indices": {"pool~logs-1": index}}
+
+    status, answer = gate("opensearch").ask("GET", "/logs/_stats/search?groups=g*", b"", node)
+    assert status == 200
+    assert answer["_all"]["total"]["search"] == {"query_total": 2, "groups": {"g": {"query_total": 2}}}
