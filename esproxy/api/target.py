@@ -22,7 +22,8 @@ SEGMENT_SAFE = "-._~*,!$'()@:="
 VALUE_SAFE = "-._~*,:@/"
 MAX_TARGET = 4096  # Elasticsearch's http.max_initial_line_length
 PLAIN_PATH = re.compile(rb"(?:/[A-Za-z0-9_][A-Za-z0-9_.*,-]*)+")
-PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*,-]*")  # segments that are the same quoted and unquoted, and no dots alone
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*,~:@=!$'()-]*")  # segments that are the same quoted and unquoted, and no dots alone
+PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.*,:@/~-]*")
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -61,8 +62,12 @@ def build(path: list[str], query: dict[str, str]) -> bytes:
     """The target to send for decoded parts."""
     target = "/" + "/".join([segment if PLAIN.fullmatch(segment) else _quoted(segment) for segment in path])
     if query:
-        target += "?" + "&".join(f"{quote(k, safe=VALUE_SAFE)}={quote(v, safe=VALUE_SAFE)}" for k, v in query.items())
+        target += "?" + "&".join([f"{_value(name)}={_value(value)}" for name, value in query.items()])
     return target.encode("ascii")
+
+
+def _value(text: str) -> str:
+    return text if PLAIN_VALUE.fullmatch(text) else quote(text, safe=VALUE_SAFE)
 
 
 def _quoted(segment: str) -> str:

@@ -1,13 +1,13 @@
-"""A search of one open index in a pool, without a procedure.
+"""A search of one open index in a pool, and a document of it by id, without a procedure.
 
 In the frame (``pools.frame``) every request is a procedure, because any of its parts may need a call: a look at the directory, an
-index document, a lookup, fields that are not there. A search nearly never does. Then it is a function of its bytes and of memory:
-one pass over the body, one call, one pass over the answer, which streams as in ``dedicated``. That is what is done here.
+index document, a lookup, fields that are not there. Reads nearly never do. Then one is a function of its bytes and of memory: one
+pass over the body, one call, one pass over the answer, which streams as in ``dedicated``. That is what is done here.
 
 There is one meaning, the procedure's. Wherever it would do anything else than that, or refuse, ``straight`` gives up (None)
 before anything has been sent, and the procedure runs as if nothing had been tried. So nothing is said here in words of its own,
 and a search over an alias, a pattern, with a body that needs a tree (``pools.tree``) or explains, or with a parameter that is not
-in ``PARAMETERS``, costs the procedure and a pass more.
+among its form's, costs the procedure and a pass more.
 
 What depends on the head alone is kept with it (``esproxy.ready``) as its ``Form``, together with the two documents of the
 catalogue that it was made of. It is used while memory may be believed and has these very objects: documents are replaced, never
@@ -41,6 +41,7 @@ from esproxy.exchange import GO, Answer, Procedure, Send
 from esproxy.heads import AnswerHead, Headers
 from esproxy.plan import Plan
 from esproxy.pools.bodies import TYPED, derived
+from esproxy.pools.documents import LONGEST_ID, physical_id
 from esproxy.pools.pooled import Pooled, Pools
 from esproxy.pools.reply import path
 from esproxy.pools.tree import needs_tree
@@ -50,42 +51,109 @@ from esproxy.rewriting.restore import PoolAnswer, PoolWalk, client_headers, rest
 from esproxy.rewriting.rewrite import PoolResolver, check_search
 from esproxy.tenancy.target import Target
 
-SEARCHES = frozenset(("search", "count"))
-# Parameters that go upstream as they are, say nothing of names, and leave the answer as it is.
-PARAMETERS = frozenset(
-    ("typed_keys", "size", "from", "track_total_hits", "request_cache", "preference", "allow_partial_search_results",
-     "batched_reduce_size", "max_concurrent_shard_requests", "terminate_after", "timeout", "track_scores", "version",
-     "seq_no_primary_term", "rest_total_hits_as_int", "search_type", "error_trace", "human")
-)  # fmt: skip
-
 
 class Form:
-    """A search of one index, as far as its head decides it."""
+    """A request about one index, as far as its head decides it."""
 
-    __slots__ = ("directory", "index", "name", "neutral", "state", "target", "typed", "upstream", "view")
+    __slots__ = ("directory", "index", "name", "target", "view")
+
+    parameters: frozenset[str]  # that go upstream as they are, say nothing of names, and leave the answer as it is
+    filtered = False  # a filter is put around its query, of which errors may speak
 
     def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
         """``request``: any with this head. Raises Refusal."""
-        plan = request.plan
         self.name = name
         self.directory, self.index = directory, index
-        self.target = target = Target(request.tenant, name, directory.doc.indices[name], index.doc)
-        self.neutral = _resolver(plan, target)  # which has been asked nothing
-        self.view = PoolAnswer(plan, [target], {})  # whose tables answers share
-        assert plan.endpoint.request is not None
-        self.state = plan.endpoint.request
-        query, where = physical_query(plan, [target], self.neutral), path(request, [target])
-        self.upstream = build(where, query)
-        self.typed = build(where, query | {"typed_keys": "true"})
+        self.target = Target(request.tenant, name, directory.doc.indices[name], index.doc)
+        self.view = PoolAnswer(request.plan, [self.target], {})  # whose tables answers share
+        self.view.expect()
 
     def stands(self, cache: Cache) -> bool:
         """Is it as it would be made now? Memory may be believed."""
         docs = cache.docs
         return docs.get(self.directory.id) is self.directory and docs.get(self.index.id) is self.index
 
+    def send(self, pools: Pools, plan: Plan, body: bytes) -> Send | None:
+        """The call; None: the procedure's. Raises what the procedure raises."""
+        raise NotImplementedError
+
+
+class Search(Form):
+    """``search`` and ``count``."""
+
+    __slots__ = ("neutral", "state", "typed", "upstream")
+
+    filtered = True
+    parameters = frozenset(
+        ("typed_keys", "size", "from", "track_total_hits", "request_cache", "preference", "allow_partial_search_results",
+         "batched_reduce_size", "max_concurrent_shard_requests", "terminate_after", "timeout", "track_scores", "version",
+         "seq_no_primary_term", "rest_total_hits_as_int", "search_type", "error_trace", "human")
+    )  # fmt: skip
+
+    def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
+        super().__init__(request, name, directory, index)
+        plan = request.plan
+        self.neutral = _resolver(plan, self.target)  # which has been asked nothing
+        assert plan.endpoint.request is not None
+        self.state = plan.endpoint.request
+        query, where = physical_query(plan, [self.target], self.neutral), path(request, [self.target])
+        self.upstream = build(where, query)
+        self.typed = build(where, query | {"typed_keys": "true"})
+
+    def send(self, pools: Pools, plan: Plan, body: bytes) -> Send | None:
+        """As ``search_body`` does it, as long as it does no more than one pass. A point in time is a Refusal, which no pass over
+        a body without opened cursors takes."""
+        if not body or (not plan.product and derived(body)):
+            return None
+        target = self.target
+        asked = _Names(plan, target)
+        run = core.Pass(plan.cluster.engine.grammar, self.state, target.searched, asked, max_depth=pools.max_depth)
+        out = run.feed(body, True)
+        if run.misses or run.status is not core.Status.OK:
+            return None
+        resolver = asked.asked or self.neutral
+        if resolver.wrapped or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
+            return None
+        check_search(run.marks, body, resolver)
+        if needs_tree(resolver, run.marks, body):
+            return None
+        upstream = self.upstream
+        if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
+            plan.typed, upstream = True, self.typed
+        headers = requests.physical_headers(plan, requests.media_of(plan))
+        return Send(plan.cluster.name, "POST", upstream, headers, out, True, True)
+
+
+class Document(Form):
+    """``get``, of an id that stands for itself in a path: no other head is kept."""
+
+    __slots__ = ("before", "behind", "most", "scoped")
+
+    parameters = frozenset(("preference", "realtime", "refresh", "error_trace", "human"))
+
+    def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
+        super().__init__(request, name, directory, index)
+        plan, target = request.plan, self.target
+        id = request.parts["id"]
+        query = physical_query(plan, [], PoolResolver(plan, [target])) | target.routing(id, None)
+        upstream, mark, parameters = build([target.physical, "_doc", physical_id(target, id)], query).partition(b"?")
+        self.before, self.behind = upstream.removesuffix(id.encode()), mark + parameters
+        self.most = LONGEST_ID - len(target.id_front)
+        self.scoped = target.shards.count == 1  # else each id has a routing of its own
+
+    def send(self, pools: Pools, plan: Plan, body: bytes) -> Send | None:
+        id = plan.parts["id"]
+        if body or plan.head.method != "GET" or len(id) > self.most or not self.scoped:
+            return None
+        upstream = self.before + id.encode() + self.behind
+        return Send(plan.cluster.name, "GET", upstream, requests.physical_headers(plan, None), b"", True, True)
+
+
+FORMS: dict[str, type[Form]] = {"search": Search, "count": Search, "get": Document}
+
 
 class Straight:
-    """One search on its way. ``void``: what it rests on has changed, so its answer is not given."""
+    """One request on its way. ``void``: what it rests on has changed, so its answer is not given."""
 
     __slots__ = ("catalogue", "form", "plan", "send", "tenant", "void")
 
@@ -105,7 +173,7 @@ class Straight:
         reader = PoolAnswer.of(plan, form.view)
         headers = client_headers(plan, head, reader)
         if head.status >= 400:
-            return headers, Refused(plan, head, limit, afford, reader)
+            return headers, Refused(plan, head, limit, afford, reader, form.filtered)
         return headers, PoolWalk(plan, plan.answer_state(), reader)
 
     def holds(self) -> bool:
@@ -133,13 +201,15 @@ class Refused(answers.Whole):
     """An error of the node, restored when it is whole."""
 
     def __init__(
-        self, plan: Plan, head: AnswerHead, limit: int, afford: Callable[[int], None], reader: PoolAnswer
+        self, plan: Plan, head: AnswerHead, limit: int, afford: Callable[[int], None], reader: PoolAnswer, filtered: bool
     ) -> None:
         super().__init__(plan, head, limit, afford)
         self.reader = reader
+        self.filtered = filtered
 
     def _restore(self, body: bytes) -> bytes:
-        return unwrapped(restore(self.plan, Answer(self.head.status, self.head.headers, body), self.reader))
+        own = restore(self.plan, Answer(self.head.status, self.head.headers, body), self.reader)
+        return unwrapped(own) if self.filtered else own
 
 
 class _Names:
@@ -168,24 +238,25 @@ def _resolver(plan: Plan, target: Target) -> PoolResolver:
 
 
 def straight(pools: Pools, plan: Plan, body: bytes) -> Straight | None:
-    """The search, ready to be sent; None: the procedure's."""
-    ready = plan.ready
-    if ready is None or not body or plan.route.row.name not in SEARCHES or not pools.catalogue.cache.held():
+    """The request, ready to be sent; None: the procedure's."""
+    ready, kind = plan.ready, FORMS.get(plan.route.row.name)
+    if ready is None or kind is None or not pools.catalogue.cache.held():
         return None
     form: Any = ready.form
     if form is None or not form.stands(pools.catalogue.cache):
-        form = ready.form = _form(pools, ready.plan)
+        form = ready.form = _form(pools, ready.plan, kind)
         if form is None:
             return None
     try:
-        return _rewritten(pools, plan, form, body)
+        send = form.send(pools, plan, body)
     except (EsproxyError, orjson.JSONDecodeError):
         return None  # the procedure says it
+    return None if send is None else Straight(pools, plan, form, send)
 
 
-def _form(pools: Pools, plan: Plan) -> Form | None:
+def _form(pools: Pools, plan: Plan, kind: type[Form]) -> Form | None:
     """None for what is not one index that is there, open and known, or has other parameters."""
-    if not plan.query.keys() <= PARAMETERS or "index" not in plan.parts:
+    if not plan.query.keys() <= kind.parameters or "index" not in plan.parts:
         return None
     request = Pooled(pools, plan, b"", None)
     name = plan.parts["index"]
@@ -197,30 +268,6 @@ def _form(pools: Pools, plan: Plan) -> Form | None:
     if index is None:
         return None
     try:
-        return Form(request, name, docs[names.directory_id(request.tenant)], index)
+        return kind(request, name, docs[names.directory_id(request.tenant)], index)
     except EsproxyError:
         return None
-
-
-def _rewritten(pools: Pools, plan: Plan, form: Form, body: bytes) -> Straight | None:
-    """As ``search_body`` does it, as long as it does no more than one pass. Raises what the procedure raises, and Refusal for a
-    point in time, which no pass over a body without opened cursors takes."""
-    target = form.target
-    if not plan.product and derived(body):
-        return None
-    asked = _Names(plan, target)
-    run = core.Pass(plan.cluster.engine.grammar, form.state, target.searched, asked, max_depth=pools.max_depth)
-    out = run.feed(body, True)
-    if run.misses or run.status is not core.Status.OK:
-        return None
-    resolver = asked.asked or form.neutral
-    if resolver.wrapped or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
-        return None
-    check_search(run.marks, body, resolver)
-    if needs_tree(resolver, run.marks, body):
-        return None
-    upstream = form.upstream
-    if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
-        plan.typed, upstream = True, form.typed
-    headers = requests.physical_headers(plan, requests.media_of(plan))
-    return Straight(pools, plan, form, Send(plan.cluster.name, "POST", upstream, headers, out, True, True))

@@ -71,7 +71,16 @@ class PoolAnswer(core.Hits):
         reader.targets, reader.sent_as, reader.mixture = view.targets, view.sent_as, view.mixture
         reader.scopes, reader.indices, reader.spelled = view.scopes, view.indices, view.spelled
         reader.unnamed = []
+        reader.only, reader.token, reader.name_token = view.only, view.token, view.name_token
+        reader.front, reader.bare, reader.nest = view.front, view.bare, view.nest
         return reader
+
+    def expect(self) -> None:
+        """Of those that will be made of this one: let the core answer for the first name, too, of the only index there may be."""
+        target = self.targets[0]
+        self.name(target.physical)
+        self.only, self.token = self.here, orjson.dumps(target.physical)
+        self.name_token = self.spelled.setdefault(target.name, orjson.dumps(target.name))
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:

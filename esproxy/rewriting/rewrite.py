@@ -9,6 +9,7 @@ with there.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -43,15 +44,20 @@ class PoolResolver:
         self.patterned = False  # there may be patterns of fields
         self.wrapped = False  # a query is in base64
 
-    @property
+    @cached_property
     def alone(self) -> bool:
         """Nobody else has documents in these physical indices."""
         return all(target.index.reason is not None for target in self.targets)
 
-    @property
+    @cached_property
     def own_terms(self) -> bool:
         """Nobody else has terms in the fields of these indices."""
         return all(target.naming.own_terms for target in self.targets)
+
+    @cached_property
+    def nested(self) -> bool:
+        """Documents of some are in an object."""
+        return any(target.naming.root for target in self.targets)
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
         if raw in self.plain and kind is Kind.FIELD:

@@ -39,7 +39,7 @@ def wanted(body: bytes, resolver: PoolResolver) -> bool:
     """Has the body, which the core has been through, such queries with something to do?"""
     if resolver.texts and (resolver.fields.any or resolver.read_meta or resolver.meta_texts):
         return True
-    return any(target.naming.root for target in resolver.targets) and (b"\\" in body or any(hint in body for hint in HINTS))
+    return resolver.nested and (b"\\" in body or any(hint in body for hint in HINTS))
 
 
 def rewrite_texts(states: list[dict[str, Any]], state: int, tree: Any, resolver: PoolResolver) -> None:

@@ -66,4 +66,4 @@ class FieldNames:
 
     def lacks(self, target: Target) -> bool:
         """Was a field asked for that the index may have got since its document was read?"""
-        return target.naming.inferred and any(name not in target.index.fields for name in self.asked)
+        return bool(self.asked) and target.naming.inferred and any(name not in target.index.fields for name in self.asked)

@@ -187,6 +187,12 @@ class Target:
         return _request_bindings([self], filtered=False)
 
     @of_index
+    def restored(self) -> tuple[core.Bindings, core.Bindings]:
+        """For answers about this index, without tags and with."""
+        own = tuple(self.naming.answer.items())
+        return _answer(False, own), _answer(True, own)
+
+    @of_index
     def searched(self) -> core.Bindings:
         """For searches over all of this index."""
         return _request_bindings([self], filtered=True)
@@ -257,9 +263,8 @@ def _request_bindings(targets: list[Target], *, filtered: bool, defines: bool = 
 
 def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindings:
     """Answers from pools. Where some field has a physical name of its own, names of fields are dealt with too."""
-    naming = targets[0].naming if len(targets) == 1 else None
-    if naming is not None:
-        return _answer(keep_tags, tuple(naming.answer.items()))
+    if len(targets) == 1:
+        return targets[0].restored[keep_tags]
     renames = any(target.naming.any for target in targets)
     return _answer(keep_tags, ((Kind.FIELD, Action(Op.STOP)),) if renames else ())
 

@@ -193,7 +193,8 @@ cdef class Hits:
     ``bare``     the routing of a document that was given none; empty where the routing says more
     ``nest``     what stands before a document; None: documents are Python's
 
-    Invariants: what is set with ``front`` belongs to the one target that is ``here``. A document or a routing passes only behind an
+    Invariants: what is set with ``front`` belongs to the one target that is ``here``, or will be once an index has been named, if
+    there is but one that may be. A document or a routing passes only behind an
     id that began with that scope, since the last name of an index. Who sets ``name_token`` keeps it: edits point into it.
     """
 
@@ -208,7 +209,7 @@ cdef class Hits:
         cdef size_t size = w.stop_end - p
         cdef const uint8_t* omit
         if w.stop_kind == KIND_ID:
-            if not begins(p, size, self.front) or PyBytes_GET_SIZE(self.front) == 0:
+            if not begins(p, size, self.front) or PyBytes_GET_SIZE(self.front) == 0 or not self.here:
                 return 0
             note(w, p + 1, PyBytes_GET_SIZE(self.front) - 1, NULL, 0)
             self.last, self.verified = self.here[0], True

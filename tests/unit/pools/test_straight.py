@@ -116,6 +116,38 @@ def test_answer_is_restored_and_verified_as_by_the_procedure(
     assert own == outcome(gate(engine, **PLACEMENTS[placement]), call, ANSWERS[answer])
 
 
+GETS = [
+    ("GET", f"/logs/_doc/{id}{query}", b"")
+    for id in ("1", "A-z_0", "_doc", "a.b", "a%2Fb", "x" * 503, "x" * 504, "x" * 505)
+    for query in ("", "?realtime=false&preference=_local", "?routing=r", "?_source=w", "?stored_fields=w", "?version=3",
+                  "?pretty", "?filter_path=_id", "?nope=1", "?refresh")
+]  # fmt: skip
+GETS += [("HEAD", "/logs/_doc/1", b""), ("GET", "/nope/_doc/1", b""), ("GET", "/logs/_source/1", b"")]
+GETS += [("GET", "/logs/_doc/1", b"{}")]
+GOT = {"_index": "pool~logs-1", "_id": "acme.17:1"}
+DOCUMENTS = {
+    "there": {**GOT, "_version": 1, "_routing": "acme.17:", "found": True, "_source": {"n": 1}},
+    "with its routing": {**GOT, "_routing": "acme.17:r", "found": True, "_source": {}},
+    "not there": (404, {**GOT, "found": False}),
+    "another's": {**GOT, "_id": "zenith.17:1", "found": True, "_source": {"n": 1}},
+    "error": (400, {"error": {**ERROR, "root_cause": [ERROR]}, "status": 400}),
+}
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("placement", [*PLACEMENTS, "routed"])
+def test_document_is_read_as_by_the_procedure(engine: str, placement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    straight = gateways.straight
+    placed = PLACEMENTS.get(placement, {"mapping": {"_routing": {"required": True}}})
+    one, other = (gate(engine, **placed) for _ in range(2))
+    for call in GETS:
+        for name, answer in DOCUMENTS.items():
+            monkeypatch.setattr(gateways, "straight", straight)
+            own = outcome(one, call, answer)
+            monkeypatch.setattr(gateways, "straight", lambda *given: None)
+            assert own == outcome(other, call, answer), (call, name)
+
+
 # --- which go straight -----------------------------------------------------------------------------------
 
 
@@ -127,6 +159,13 @@ def first_step(it: Gate, target: str, body: Any, tenant: str = "acme") -> Step |
 @pytest.mark.parametrize("target", ["/logs/_search", "/logs/_count", "/logs/_search?size=3&typed_keys"])
 def test_plain_search_of_one_index_takes_no_procedure(target: str) -> None:
     assert isinstance(first_step(gate(), target, QUERY), Send)
+
+
+def test_document_by_id_takes_no_procedure() -> None:
+    it = gate()
+    for id in (b"1", b"a-B_2"):
+        step = it.gateway.open(Head("GET", b"/logs/_doc/" + id, [(b"x-tenant", b"acme")]), b"", True)[1]
+        assert isinstance(step, Send) and step.target == b"/pool~logs-1/_doc/acme.17:%b?routing=acme.17:" % id
 
 
 @pytest.mark.parametrize(
