@@ -41,7 +41,7 @@ KEPT = 2048
 LONGEST = 512
 UNLIKE = frozenset({"source", "source_content_type", "index", "filter_path"})  # parameters that a body or an answer is read for
 
-Key = tuple[str, bytes, "bytes | None", "bytes | None"]
+Key = tuple[str, bytes, bool, "bytes | None", "bytes | None"]  # the bool: an id was taken out of the target
 document = re.compile(rb"(/[^/?]+/_doc/)([A-Za-z0-9-][A-Za-z0-9_-]*)(\?.*)?").fullmatch
 
 
@@ -64,7 +64,7 @@ class ReadyHeads:
             return None, None
         if b"/_doc/" in target and (found := document(target)) is not None:
             target, id = found[1] + (found[3] or b""), found[2].decode()
-        return (head.method, target, named.get(self.identity.header), named.get(b"content-type")), id
+        return (head.method, target, id is not None, named.get(self.identity.header), named.get(b"content-type")), id
 
     def find(self, head: Head) -> Plan | None:
         key, id = self.key(head)
@@ -84,7 +84,7 @@ class ReadyHeads:
         neutral = plan.twin(Head(plan.head.method, plan.head.target, []))
         try:
             target = None if pooled else physical_target(neutral)
-            media = media_type(plan) if key[3] is not None else None
+            media = media_type(plan) if key[4] is not None else None
         except Refusal:
             return plan  # it is said in its own time
         if neutral.meta is not None or neutral.help:

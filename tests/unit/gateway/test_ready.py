@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from esproxy import ready
-from esproxy.exchange import Reply, Send
+from esproxy.exchange import Need, Reply, Send
 from esproxy.heads import AnswerHead, Head
 from esproxy.ready import KEPT, LONGEST
 from tests.unit.gateway.whole import JSON, ask, gateway
+from tests.unit.pools.pool_gate import gate as pool_gate
 
 QUERY = b'{"query":{"match_all":{}},"aggs":{"a":{"terms":{"field":"b"}}}}'
 BULK = b'{"index":{"_index":"logs","_id":"1"}}\n{"a":1}\n'
@@ -163,6 +164,23 @@ def test_documents_are_kept_as_one_head_and_each_is_sent_for_its_own_id(engine, 
             monkeypatch.undo()
             assert outcome(gate, target) == wanted, target
     assert len(kept(gate)) == 2  # with the parameter and without
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_document_without_an_id_is_none_that_was_kept_with_one(pooled):
+    targets = ["/logs/_doc/1", "/logs/_doc/", "/logs/_doc", "/logs/_doc/2"]
+    targets += ["/logs/_doc/?refresh=true", "/logs/_doc/1?refresh=true"]
+    gate = pool_gate() if pooled else gateway()
+    for target in targets + targets:
+        step = (gate.gateway if pooled else gate).open(*post(target))[1]
+        step = next(step.procedure).send if isinstance(step, Need) else step
+        id = step.target.partition(b"?")[0].rpartition(b"/")[2].removeprefix(b"acme.17:")
+        wanted = target.partition("?")[0].removeprefix("/logs/_doc").removeprefix("/")
+        assert id == wanted.encode() if wanted else len(id) == 20, target
+
+
+def post(target):
+    return Head("POST", target.encode(), [(b"x-tenant", b"acme"), *JSON]), b'{"w":"x"}', True
 
 
 def outcome(gate, target):
