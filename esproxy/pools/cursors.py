@@ -25,6 +25,7 @@ from esproxy.pools.bodies import search_body
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import JSON, path, reply
 from esproxy.pools.targets import some
+from esproxy.rewriting.decoded import Decoded
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, walk
 from esproxy.rewriting.undo import Undo
@@ -145,7 +146,8 @@ def scroll(request: Pooled) -> Steps[Reply | Large]:
     resolver, tree = _cursors(request, "scroll_id")
     for cursor in resolver.found:
         yield from targets_of(request, cursor)
-        request.undo.append(Undo(bare=cursor.bare))
+        sorts = [None if kind is None else Decoded(kind) for kind in cursor.sorts]
+        request.undo.append(Undo(bare=cursor.bare, sorts=sorts))
         request.plan.meta = request.undo[-1] or None
     query = physical_query(request.plan, [], None)
     answer = yield request.send("POST", ["_search", "scroll"], query, orjson.dumps(tree), JSON, large=True)

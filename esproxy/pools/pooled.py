@@ -269,7 +269,9 @@ class Pooled:
         kind = "scroll" if "scroll" in plan.query else plan.route.row.cursor
         if cursor in self.cursors:
             return self.cursors[cursor]
-        made = PoolCursor(cursor, tuple(sorted(self.searched)), any(undo.bare for undo in self.undo))
+        bare = any(undo.bare for undo in self.undo)
+        sorts = tuple(None if how is None else how.kind for undo in self.undo[-1:] for how in undo.sorts)
+        made = PoolCursor(cursor, tuple(sorted(self.searched)), bare, sorts)
         return made.seal(plan.sealer, tenant=self.tenant, kind=kind, cluster=plan.cluster.name)
 
     def index_document(self, number: int, *, anew: bool = False) -> Steps[Index]:

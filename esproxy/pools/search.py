@@ -18,6 +18,7 @@ from esproxy.pools.fan_out import can_merge, fan_out
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import JSON, path, reply
 from esproxy.pools.targets import some
+from esproxy.pools.together import together
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
@@ -67,6 +68,8 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
             body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
         query = physical_query(plan, targets, PoolResolver(plan, targets) if plan.query else None)
     except Divided as why:
+        if "scroll" in plan.query and plan.route.row.name == "search":
+            return (yield from together(request, targets, given, why))
         by_pit = pit is not None and "index" not in request.parts
         return (yield from fan_out(request, targets, given, why, filtered=filtered, pit=by_pit))
     plan.meta = request.undo[-1] or None if request.undo else None
@@ -78,8 +81,8 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
         request.over(targets)
     where = path(request, targets) if pit is None or "index" in request.parts else list(plan.route.template)
     answer = yield request.send(method, where, query, body, request.media or JSON, large=True)
-    together = len({target.physical for target in targets}) < len(targets)
-    if together and answer.status >= 400 and not answer.more and pit is None and can_merge(request, given):
+    shares = len({target.physical for target in targets}) < len(targets)
+    if shares and answer.status >= 400 and not answer.more and pit is None and can_merge(request, given):
         told = Divided("what fails is told index by index")
         return (yield from fan_out(request, targets, given, told, filtered=filtered))
     return reply(request, answer, filtered=filtered)

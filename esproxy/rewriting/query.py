@@ -105,7 +105,7 @@ def body_with_query(plan: Plan, body: bytes) -> bytes:
         tree["query"] = query
     if "sort" in in_body:
         given = tree.get("sort", [])
-        tree["sort"] = [*(given if isinstance(given, list) else [given]), *map(_sort, plan.query["sort"].split(","))]
+        tree["sort"] = [*(given if isinstance(given, list) else [given]), *map(sort_of_text, plan.query["sort"].split(","))]
     if "suggest_field" in in_body:
         tree["suggest"] = _suggestion(plan.query)
     if "stored_fields" in in_body:
@@ -137,7 +137,8 @@ def _suggestion(query: dict[str, str]) -> dict[str, Any]:
     return {field: {"text": query.get("suggest_text", query.get("q", "")), "term": term}}
 
 
-def _sort(text: str) -> Any:
+def sort_of_text(text: str) -> Any:
+    """An entry of the parameter ``sort``, as it would stand in a body."""
     field, colon, order = text.partition(":")
     return {field: {"order": order}} if colon else field
 

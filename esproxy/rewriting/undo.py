@@ -8,6 +8,7 @@ from typing import Any
 
 from esproxy.errors import Refusal
 from esproxy.rewriting.aggs import Shape, unscope_globals, without_made_meta
+from esproxy.rewriting.decoded import Decoded, decode_sorts
 from esproxy.rewriting.explain import explain_without_filter
 from esproxy.tenancy.metafields import MetaFields
 
@@ -25,12 +26,22 @@ class Undo:
     meta: MetaFields | None = None  # buckets of ``_index``
     unscored: list[str] = field(default_factory=list)  # names of inner hits of a collapse that no query has scored
     error: Refusal | None = None  # of a search that was not made: one for nothing was sent in its place
+    sorts: list[Decoded | None] = field(default_factory=list)  # of values that hits are sorted by, those that a script made
     explained: bool = False  # explanations speak of the filter, too
 
     def __bool__(self) -> bool:
-        return bool(
-            self.globals or self.shapes or self.bare or self.below or self.meta or self.unscored or self.explained or self.error
+        owed = (
+            self.globals,
+            self.shapes,
+            self.bare,
+            self.below,
+            self.meta,
+            self.unscored,
+            self.error,
+            self.sorts,
+            self.explained,
         )
+        return any(map(bool, owed))
 
     def restore(self, tree: Any, name: Callable[[str], str]) -> Any:
         """The answer of this search, with names and ids already restored but those of ``meta``."""
@@ -47,6 +58,8 @@ class Undo:
                 explain_without_filter(tree)
             if self.unscored:
                 _without_scores(tree, self.unscored)
+            if self.sorts:
+                decode_sorts(tree.get("hits"), self.sorts)
             if self.bare:
                 _strip(tree.get("hits"))
             if self.below:

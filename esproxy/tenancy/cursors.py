@@ -73,9 +73,10 @@ class PoolCursor:
     cursor: str
     numbers: tuple[int, ...]
     bare: bool = False  # hits go to the client without their ids, as it asked (``stored_fields: _none_``)
+    sorts: tuple[str | None, ...] = ()  # how values that hits are sorted by are read (``esproxy.rewriting.decoded``)
 
     def seal(self, sealer: Sealer, *, tenant: str, kind: str, cluster: str) -> str:
-        text = json.dumps([self.cursor, self.numbers, self.bare], separators=(",", ":"))
+        text = json.dumps([self.cursor, self.numbers, self.bare, *([self.sorts] if self.sorts else [])], separators=(",", ":"))
         return sealer.seal(text, tenant=tenant, kind=POOLED + kind, cluster=cluster)
 
     @classmethod
@@ -83,5 +84,5 @@ class PoolCursor:
         text = sealer.open(token, tenant=tenant, kind=POOLED + kind, cluster=cluster)
         if text is None:
             return None
-        cursor, numbers, bare = json.loads(text)
-        return cls(cursor, tuple(numbers), bare)
+        cursor, numbers, bare, *sorts = json.loads(text)
+        return cls(cursor, tuple(numbers), bare, tuple(*sorts))

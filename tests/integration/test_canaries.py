@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from tests.integration.proxy import SCENARIOS, Direct, SharedCluster
 from tests.oracle.answer import Raw
 from tests.oracle.neighbours import Neighbour
+from tests.oracle.run import Unplayable
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenario_shows_no_canary_and_no_physical_name(cluster: SharedCluster, scenario: str) -> None:
     if scenario not in cluster.direct.runs:
         pytest.skip(f"{scenario} is for other engines")
-    cluster.run(scenario)
+    with suppress(Unplayable):  # what it has asked until then, it has asked: the oracle says whether it may end there
+        cluster.run(scenario)
     leaks = [leak for leak in cluster.leaks if leak.scenario == scenario]
     assert not leaks, "\n".join(f"{leak.call}: {leak.who}: {leak.seen!r}" for leak in leaks[:10])
 
@@ -41,5 +45,6 @@ def test_canary_in_a_header_is_found(cluster: SharedCluster) -> None:
 def test_neighbours_are_as_they_were(cluster: SharedCluster, all_scenarios: Direct) -> None:
     """Last in this file: after all scenarios, the others' mappings, settings, aliases and documents are unchanged."""
     for name in all_scenarios.runs:
-        cluster.run(name)
+        with suppress(Unplayable):
+            cluster.run(name)
     assert cluster.neighbours.state() == cluster.before
