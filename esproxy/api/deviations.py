@@ -145,13 +145,14 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=("per-tenant",),
         name="across",
         construct=(
-            "aggregations, collapse, suggestions, scroll and what else is computed over hits of several indices; `more_like_this`"
-            " a document of another index"
+            "aggregations, collapse, suggestions and what else is computed over hits of several indices; scrolls over several"
+            " with scripts, explanations, or an order by other than numbers, dates and keywords; `more_like_this` a document of"
+            " another index"
         ),
         differs="refused where the indices have to be asked one by one, because they call a field by different names",
         reason="the fields of each index lie in an object of its own; an aggregation over two fields is another than over one",
         way_out="name the indices one by one, or place them in another layout",
-        still="the answer is a 400 in Elasticsearch's shape; searches and counts over several indices are merged and equal",
+        still="the answer is a 400 in Elasticsearch's shape; searches, counts and scrolls over several indices are equal",
         refused="400",
     ),
     Deviation(

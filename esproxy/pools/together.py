@@ -27,7 +27,7 @@ from esproxy.rewriting.query import physical_query, sort_of_text
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.target import Target, filter_of, physical_expression, search_routing
+from esproxy.tenancy.target import Target, physical_expression, search_routing
 
 LISTS = ("fields", "docvalue_fields", "stored_fields", "_source")  # of names
 NAMES = ("_source", "_source_includes", "_source_excludes", "docvalue_fields", "stored_fields")  # parameters with lists of names
@@ -50,7 +50,7 @@ def together(request: Pooled, targets: list[Target], given: bytes, why: Divided)
     undo = request.undo[0]
     if any(other != undo for other in request.undo) or undo != Undo(bare=undo.bare):
         raise _refused("aggregations" if undo.globals or undo.meta or undo.shapes else "explain", why)
-    merged = _merged(targets, bodies, why)
+    merged = _merged(bodies, why)
     if "sort" in merged:
         merged["sort"], undo.sorts = yield from _sorts(request, targets, [_listed(body.get("sort")) for body in bodies], why)
     request.undo[:] = [undo]
@@ -74,16 +74,13 @@ def _listed(value: Any) -> list[Any]:
 # --- one body -------------------------------------------------------------------------------------------
 
 
-def _merged(targets: list[Target], bodies: list[dict[str, Any]], why: Divided) -> dict[str, Any]:
+def _merged(bodies: list[dict[str, Any]], why: Divided) -> dict[str, Any]:
     """But for the order of hits."""
-    out = {}
+    out: dict[str, Any] = {}
     for key in dict.fromkeys(key for body in bodies for key in body):
         values = [body.get(key) for body in bodies]
-        if key == "query":
-            out[key] = _either(values)
-        elif key == "post_filter":
-            scopes = [filter_of([target]) for target in targets]
-            out[key] = _either([{"bool": {"filter": [*pair]}} for pair in zip(scopes, values, strict=True)])
+        if key in ("query", "post_filter"):
+            out[key] = {"bool": {"should": values, "minimum_should_match": 1}}  # each is for documents of its own index
         elif key == "sort" or all(value == values[0] for value in values):
             out[key] = values[0]
         elif key in LISTS:
@@ -93,11 +90,6 @@ def _merged(targets: list[Target], bodies: list[dict[str, Any]], why: Divided) -
         else:
             raise _refused(key, why)
     return out
-
-
-def _either(queries: list[Any]) -> dict[str, Any]:
-    """Each is for documents of another index."""
-    return {"bool": {"should": queries, "minimum_should_match": 1}}
 
 
 def _names(values: list[Any], key: str, why: Divided) -> Any:
@@ -113,9 +105,9 @@ def _names(values: list[Any], key: str, why: Divided) -> Any:
     return out
 
 
-def _highlight(values: list[dict[str, Any]], why: Divided) -> dict[str, Any]:
+def _highlight(values: list[Any], why: Divided) -> dict[str, Any]:
     """The same but for the names of its fields."""
-    fields = [value.get("fields") for value in values]
+    fields: list[Any] = [value.get("fields") for value in values]
     rest = [{key: item for key, item in value.items() if key != "fields"} for value in values]
     if any(other != rest[0] for other in rest) or any("highlight_query" in orjson.dumps(one).decode() for one in fields):
         raise _refused("highlight", why)
@@ -153,9 +145,9 @@ def _sorts(
         if missing not in ("_first", "_last") or options.keys() - SORT_OPTIONS or any(one != given for _, one in fields):
             raise _refused("sort", why)
         found = yield from _kinds(request, targets, names, options.get("unmapped_type"))
-        if len(found) != 1:
-            raise _refused("sort", why)
         kind = found.pop()
+        if found or kind is None:
+            raise _refused("sort", why)
         descends = str(options.get("order", "asc")).lower() == "desc"
         bottom = (missing == "_first") != descends
         params = {"fields": names, "kind": kind, "last": descends, "missing": EMPTY[bottom]}
@@ -174,5 +166,5 @@ def _kinds(request: Pooled, targets: list[Target], names: list[str], unmapped: A
     for target, name in zip(targets, names, strict=True):
         mapped = told.get(target.physical, {}).get("mappings", {}).get(name)
         definitions = list(mapped["mapping"].values()) if mapped else [{"type": unmapped}]
-        found.add(KINDS.get(definitions[0].get("type")) if len(definitions) == 1 else None)
+        found.add(KINDS.get(str(definitions[0].get("type"))) if len(definitions) == 1 else None)
     return found
