@@ -181,3 +181,13 @@ def test_plain_records_without_an_index_are_for_that_of_the_path() -> None:
         b'{"index":{"_id":"acme.17:1","_index":"pool~logs-1","routing":"acme.17:"}}\n{"n":1}\n'
         b'{"delete":{"_id":"acme.17:3","_index":"pool~logs-1","routing":"acme.17:"}}\n'
     )
+
+
+def test_update_is_read_record_by_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    plain = bulks.plain_bulk
+    monkeypatch.setattr(bulks, "plain_bulk", lambda request: found.append(plain(request)) or found[-1])
+    it = gate(fields=FIELDS)
+    for verb, source in (("index", b'{"w":"x"}'), ("update", b'{"doc":{"w":"x"}}')):
+        it.ask("POST", "/_bulk", b'{"%b":{"_index":"logs","_id":"1"}}\n%b\n' % (verb.encode(), source), node)
+    assert found[0] is not None and found[1] is None
