@@ -154,6 +154,7 @@ def test_bulk_is_sent_and_answered_as_record_by_record(
 
     cases = [(target, body) for body in scenario_bulks() for target in TARGETS[:2]]
     cases += [(TARGETS[number % len(TARGETS)], body) for number, body in enumerate(MADE)] + [("/_bulk", body) for body in MADE]
+    cases += [("/books/_bulk", f"{action}\n{SOURCES[0]}\n".encode()) for action in ACTIONS]
     for target, body in cases:
         monkeypatch.setattr(bulks, "plain_bulk", counted)
         own = outcome(one, target, body)
