@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 import orjson
@@ -127,9 +128,15 @@ def _read(body: bytes) -> list[Any]:
     """Actions as trees, documents as they are."""
     out: list[Any] = []
     for line in filter(bytes.strip, body.split(b"\n")):
-        tree = orjson.loads(line) if line.startswith((b'{"index"', b'{"create"', b'{"delete"', b'{"update"', b"{ ")) else line
-        out.append(tree)
+        is_action = line.startswith((b'{"index"', b'{"create"', b'{"delete"', b'{"update"', b"{ "))
+        out.append(json.loads(line, object_pairs_hook=_once) if is_action else line)
     return out
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Nodes take no key twice."""
+    assert len({key for key, _ in pairs}) == len(pairs), pairs
+    return dict(pairs)
 
 
 @pytest.fixture
