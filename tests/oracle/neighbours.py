@@ -197,12 +197,19 @@ class Neighbours:
         return digest.hexdigest()
 
     def _prefixed(self, only: frozenset[str]) -> Iterator[Any]:
+        """All at once, or in the fewest parts that fit into an address: attacks ask for this after each of theirs."""
         fronts = tuple(f"{tenant}." for tenant in OTHERS)
+        theirs = []
         for name in sorted(physical_indices(self.node)):
             if name in only if not name.startswith(fronts) else not only or name.partition(".")[2] in only:
-                path = "/" + quote(name, safe="")
-                yield json.loads(self.node.send("GET", path + "?flat_settings=true", {}, None).body)
-                yield self._documents(path, b'{"query":{"match_all":{}}}')
+                theirs.append(quote(name, safe=""))
+        for start in range(0, len(theirs), 40):
+            path = "/" + ",".join(theirs[start : start + 40])
+            raw = self.node.send("GET", path + "?flat_settings=true", {}, None)
+            _ok(raw, path)
+            yield json.loads(raw.body)
+            _ok(self.node.send("POST", path + "/_refresh", {}, None), path)  # what was written and not refreshed is a change
+            yield self._documents(path, b'{"query":{"match_all":{}}}')
 
     def _templates(self) -> Iterator[Any]:
         fronts = (*(f"{tenant}." for tenant in OTHERS), "base", "logs", "old")
@@ -216,8 +223,9 @@ class Neighbours:
         found = json.loads(self.node.send("GET", "/_ingest/pipeline", {}, None).body)
         fronts = tuple(front for tenant in OTHERS for front in (f"{tenant}.", f"{tenant}~"))
         yield {name: body for name, body in found.items() if name.startswith((*fronts, *PIPED, *PIPELINES))}
-        for name in [name for script in SCRIPTS for name in (script, *(f"{tenant}.{script}" for tenant in OTHERS))]:
-            yield json.loads(self.node.send("GET", f"/_scripts/{name}", {}, None).body)
+        scripts = json.loads(self.node.send("GET", "/_cluster/state/metadata?filter_path=metadata.stored_scripts", {}, None).body)
+        kept = {*SCRIPTS, *(f"{tenant}.{script}" for tenant in OTHERS for script in SCRIPTS)}
+        yield {name: body for name, body in scripts.get("metadata", {}).get("stored_scripts", {}).items() if name in kept}
 
     def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
         if behind(CATALOGUE) not in physical_indices(self.node):
@@ -232,7 +240,9 @@ class Neighbours:
             found += [scope(directory["tenant"], entry["n"]) for entry in entries.values()]
         yield [one for one in theirs if one["kind"] == "index" and (not only or one["name"] in only)]
         query = json.dumps({"query": scopes.query(found)}).encode()
-        yield self._documents(f"/{quote('pool~*,own~*,one~*')}", query)
+        pools = f"/{quote('pool~*,own~*,one~*')}"
+        _ok(self.node.send("POST", f"{pools}/_refresh?expand_wildcards=open,hidden", {}, None), pools)
+        yield self._documents(pools, query)
 
     def _documents(self, path: str, query: bytes) -> list[Any]:
         """All of them, with versions and sequence numbers, in the order of their ids. A refusal or more than fit is an error."""
@@ -248,8 +258,10 @@ class Neighbours:
 
 
 def physical_indices(node: Client) -> list[str]:
-    listed = node.send("GET", "/_cat/indices?h=index&expand_wildcards=all", {}, None).body.decode()
-    return [line.rstrip() for line in listed.split("\n") if line.strip()]
+    """Names of all, from the cluster's state: a cat table asks every shard for figures."""
+    raw = node.send("GET", "/_all/_settings/index.uuid?expand_wildcards=all", {}, None)
+    _ok(raw, "GET /_all/_settings")
+    return list(json.loads(raw.body))
 
 
 def creations(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
