@@ -1,7 +1,8 @@
 """Which engines the tests run on.
 
     pytest --engine es9 --engine os3        or ESPROXY_TEST_ENGINES=es9,os3
-    pytest --placement shared               where the tenants of the oracle have their indices, see tests/oracle/placements.py
+    pytest --placement shared               everything with the tenants' indices placed so, see tests/oracle/placements.py
+    pytest --transport httpx                how the proxy speaks to the node; without these two: all pairs, see tests/pairwise.py
     ESPROXY_TEST_UPSTREAM_OS3=http://…      a node that runs already, instead of an embedded one
 
 By default the newest OpenSearch and the newest Elasticsearch; where no JDK is found for one of them, the next older one that
@@ -18,7 +19,8 @@ from hypothesis import settings
 
 from esproxy.embedded import ENGINES
 from tests.engines import CHOICE, choose, client_major, engines_in, upstream_of
-from tests.oracle.placements import DEFAULT, PLACEMENTS
+from tests.oracle.placements import PLACEMENTS
+from tests.pairwise import TRANSPORTS
 
 # No time limits, and a failure prints what reproduces it. `--hypothesis-profile` picks another: fuzz for the long run.
 settings.register_profile("esproxy", deadline=None, print_blob=True)
@@ -37,7 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--placement",
         action="append",
         choices=PLACEMENTS,
-        help=f"run the oracle and what stands on it with indices placed so, may be given again (default: {' '.join(DEFAULT)})",
+        help="run all of the oracle and what stands on it with indices placed so, may be given again (default: pairwise)",
+    )
+    parser.addoption(
+        "--transport",
+        action="append",
+        choices=TRANSPORTS,
+        help=f"the same with this transport, may be given again (default: pairwise; with --placement: {TRANSPORTS[0]})",
     )
     parser.addoption("--conformance", action="store_true", help="play the official suite in the placements that are asked for")
     parser.addoption("--wide", action="store_true", help="run also what takes many minutes: mutants of pools, nodes that break")
@@ -54,7 +62,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "engine_name" in metafunc.fixturenames:
+    if "engine_name" in metafunc.fixturenames and "placement" not in metafunc.fixturenames:  # see tests/integration/conftest.py
         # Of session scope: all tests of one engine run together, and its node is gone before the next one starts.
         metafunc.parametrize("engine_name", metafunc.config.stash[CHOICE].names, indirect=True, scope="session")
 

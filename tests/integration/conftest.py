@@ -1,21 +1,25 @@
 """Real nodes for the integration tests: one per engine and session, at most one at a time.
 
 ``engine_name`` parametrises a test over the session's engines (see tests/conftest.py), ``placement`` over where indices lie (see
-tests/oracle/placements.py). The node is shared: a test uses names of its own and removes what it makes.
+tests/oracle/placements.py) and ``transport`` over how the proxy speaks to the node; which of their combinations are played is
+said in tests/pairwise.py. The node is shared: a test uses names of its own and removes what it makes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
 from tests.engines import CHOICE, progress_on_terminal, upstream_of
 from tests.integration.laboratory import laboratory  # noqa: F401  fixture
-from tests.integration.proxy import all_scenarios, cluster, direct_runs, proxies  # noqa: F401  fixtures
-from tests.oracle.placements import DEFAULT
+from tests.integration.proxy import all_scenarios, cluster, direct_runs, played, proxies  # noqa: F401  fixtures
+from tests.oracle.placements import PLACEMENTS
+from tests.pairwise import TRANSPORTS, transport_of
 
 _HERE = Path(__file__).parent
 SHARING = pytest.StashKey[list[str]]()  # lines about how much is shared, for the end of the session
@@ -37,25 +41,59 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one placement together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark ours, and run them last: what fails quickly is to be seen quickly. One engine after the other, so that there is one
-    node of each; on that first what needs it empty."""
+    """Mark ours, leave out what the pairs do not ask for, and run ours last: what fails quickly is to be seen quickly. One
+    engine after the other, so that there is one node of each; on that first what needs it empty, then one placement after the
+    other."""
+    left_out = [item for item in items if not _meant(item)]
+    if left_out:
+        left_out[0].config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if _meant(item)]
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.integration)
     items.sort(key=_when)
 
 
-def _when(item: pytest.Item) -> tuple[bool, int, bool]:
+def _params(item: pytest.Item) -> dict[str, Any]:
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+
+
+def _meant(item: pytest.Item) -> bool:
+    params = _params(item)
+    case = params.get("scenario") or params.get("attack")
+    if case is None or "placement" not in params:
+        return True
+    return played(item.config, str(case), ENGINES[params["engine_name"]].family, params["placement"])
+
+
+def _when(item: pytest.Item) -> tuple[bool, int, bool, int]:
     engines: list[str] = item.config.stash[CHOICE].names
-    engine = item.callspec.params.get("engine_name") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    params = _params(item)
+    engine = params.get("engine_name")
     which = engines.index(engine) if engine in engines else len(engines)
-    return item.path.is_relative_to(_HERE), which, "direct_runs" not in getattr(item, "fixturenames", ())
+    place = PLACEMENTS.index(params["placement"]) if "placement" in params else -1
+    return item.path.is_relative_to(_HERE), which, "direct_runs" not in getattr(item, "fixturenames", ()), place
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    own = any("placement" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
-    if "placement" in metafunc.fixturenames and not own:
-        metafunc.parametrize("placement", metafunc.config.getoption("--placement") or DEFAULT, scope="session")
+    """Engine, placement and transport at once, for not every transport goes with each two of the others."""
+    if "placement" not in metafunc.fixturenames:
+        return
+    names = [name for name in ("engine_name", "placement", "transport") if name in metafunc.fixturenames]
+    rows = list(dict.fromkeys(row[: len(names)] for row in _combinations(metafunc)))
+    metafunc.parametrize(names, rows, indirect=["engine_name"], ids=["-".join(row) for row in rows], scope="session")
+
+
+def _combinations(metafunc: pytest.Metafunc) -> Iterator[tuple[str, str, str]]:
+    config = metafunc.config
+    asked, carried = config.getoption("--placement"), config.getoption("--transport")
+    own = next((mark.args for mark in metafunc.definition.iter_markers("placement")), None)
+    for engine, placement in product(config.stash[CHOICE].names, PLACEMENTS):
+        if placement in (own or asked or PLACEMENTS):
+            usual = TRANSPORTS[0] if asked else transport_of(ENGINES[engine].family, placement)
+            transports = [transport for transport in TRANSPORTS if transport in (carried or [usual])]
+            for transport in transports[:1] if own else transports:
+                yield engine, placement, transport
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 ``proxies`` starts `esproxy serve` for a placement and a transport, once while it lasts. ``direct_runs`` are the scenarios
 played on the bare node, before anything else lies there; ``cluster`` is that node with several tenants on it and the proxy in
-front, one after another for each placement (``placement``, see tests/oracle/placements.py).
+front, one after another for each placement (``placement``, see tests/oracle/placements.py; ``transport``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from esproxy.embedded import Engine as EngineInfo
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
 from tests.oracle.made import Made
@@ -39,6 +40,7 @@ from tests.oracle.neighbours import (
 from tests.oracle.placements import config
 from tests.oracle.run import Run, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
+from tests.pairwise import plays
 
 TENANTS = (TENANT, *OTHERS)
 SCENARIOS = {scenario.name: scenario for scenario in load()}
@@ -190,6 +192,11 @@ def all_scenarios(direct_runs: Direct) -> Direct:
     return direct_runs
 
 
+def played(config: pytest.Config, case: str, family: str, placement: str) -> bool:
+    """Whether a case is this session's in this placement: all are, where placements were asked for."""
+    return bool(config.getoption("--placement")) or plays(case, family, placement)
+
+
 @dataclass(slots=True)
 class Leak:
     scenario: str
@@ -207,6 +214,7 @@ class SharedCluster:
     neighbours: Neighbours
     placement: str
     before: str
+    scenarios: list[str]  # that this session plays here
     leaks: list[Leak] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     made: Made = field(default_factory=Made)
@@ -251,13 +259,22 @@ def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[
 
 
 @pytest.fixture(scope="session")
-def cluster(node_url: str, placement: str, direct_runs: Direct, proxies: Proxies) -> Iterator[SharedCluster]:
+def cluster(
+    request: pytest.FixtureRequest,
+    node_url: str,
+    engine: EngineInfo,
+    placement: str,
+    transport: str,
+    direct_runs: Direct,
+    proxies: Proxies,
+) -> Iterator[SharedCluster]:
     node = WireClient(node_url)
-    served = proxies.get(placement)
+    served = proxies.get(placement, transport)
     try:
         stored = placement == "dedicated"  # pools have no pipelines and scripts yet
         neighbours = settle(node, served.client, direct_runs.runs.values(), stored)
-        yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state())
+        here = [name for name in direct_runs.runs if played(request.config, name, engine.family, placement)]
+        yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state(), here)
     finally:
         proxies.stop()  # before the node is emptied: a proxy follows its catalogue
         Decoys.remove(node)

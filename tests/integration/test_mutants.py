@@ -9,7 +9,7 @@ import pytest
 from tests.integration.laboratory import Laboratory
 from tests.oracle.mutants import FAULT, PROBE, UNREACHABLE, VERIFICATIONS, Mutant, mutants
 
-HERE = pytest.mark.parametrize("placement", ["dedicated"], scope="session")
+HERE = pytest.mark.placement("dedicated")
 
 
 @HERE

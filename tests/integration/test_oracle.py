@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,12 @@ from esproxy.api.deviations import DEVIATIONS, LIMITS, page
 from esproxy.catalogue.pools import REASONS
 from esproxy.catalogue.sharing import lines
 from tests.integration.conftest import SHARING
-from tests.integration.proxy import SCENARIOS, Direct, Proxies, SharedCluster, own_clear
+from tests.integration.proxy import SCENARIOS, Direct, SharedCluster
 from tests.oracle.compare import compare_runs
 from tests.oracle.coverage import coverage, measure
 from tests.oracle.known import KNOWN, known, rows_in
 from tests.oracle.placements import layouts_in
-from tests.oracle.run import Unplayable, as_expected, play
+from tests.oracle.run import Unplayable, as_expected
 
 # Measured shares of the rule tables' transitions that the scenarios exercise in calls answered 2xx, of those that the nodes at
 # hand can answer so; the others are in tests/oracle/unknown_<engine>.json, each with its reason. A floor is never lowered.
@@ -68,18 +68,6 @@ def test_tenant_sees_what_a_bare_node_shows(cluster: SharedCluster, scenario: st
         assert not mended, "no longer different, take them off the list: " + ", ".join(str(KNOWN[i]) for i in mended)
 
 
-@pytest.mark.parametrize(
-    "scenario", ["documents.lifecycle", "search.sorting_by_index", "aggregations_bucket.by_index", "bulk.operations"]
-)
-def test_tenant_sees_the_same_over_httpx(cluster: SharedCluster, proxies: Proxies, scenario: str) -> None:
-    """The other transport carries the same bytes; a few scenarios show that it is really used."""
-    with closing(proxies.get(cluster.placement, "httpx").client()) as client:
-        run = play(SCENARIOS[scenario], client, cluster.direct.engine)
-        own_clear(client)
-    differences = compare_runs(cluster.direct.runs[scenario], run, cluster.placement)
-    assert not differences, "\n".join(map(str, differences[:20]))
-
-
 def test_indices_of_the_scenarios_are_pooled(
     cluster: SharedCluster, all_scenarios: Direct, request: pytest.FixtureRequest, engine_name: str
 ) -> None:
@@ -87,7 +75,7 @@ def test_indices_of_the_scenarios_are_pooled(
     pools = layouts_in(cluster.placement) - {"dedicated"}
     if not pools:
         pytest.skip("nothing is pooled here")
-    for scenario in all_scenarios.runs:
+    for scenario in cluster.scenarios:
         with suppress(Unplayable):  # what it made until then, it made
             cluster.run(scenario)
     found = cluster.made.sharing()

@@ -12,7 +12,7 @@ from tests.oracle.mutants import Mutant
 from tests.oracle.pool_mutants import UNREACHABLE, VERIFICATIONS, Verification, mutants
 
 pytestmark = pytest.mark.wide
-HERE = pytest.mark.parametrize("placement", ["shared"], scope="session")
+HERE = pytest.mark.placement("shared")
 
 
 @HERE

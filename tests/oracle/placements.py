@@ -29,7 +29,6 @@ def layouts_in(placement: str) -> set[str]:
 
 
 PLACEMENTS = tuple(name for name in WANTED if layouts_in(name) <= set(LAYOUTS_AVAILABLE))
-DEFAULT = ("dedicated",)  # those that a test run plays unless it is told otherwise (`--placement`)
 
 
 def config(placement: str) -> str:
