@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ import pytest
 from esproxy.embedded import ENGINES, Engine, Missing, ProgressPrinter, engine_named, missing_tools
 
 FAMILIES = ("opensearch", "elasticsearch")
+MEMORY, MEMINFO = Path("/dev/shm"), Path("/proc/meminfo")
+ROOM = 1 << 30  # bytes: several times what the tests of a session write to a node
+NODE = 3 << 30  # of a node and the proxies, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,21 @@ def choose(
 def upstream_of(engine: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """Address of a running node that the environment names for an engine."""
     return environ.get(f"ESPROXY_TEST_UPSTREAM_{engine.upper()}")
+
+
+def memory_folder(environ: Mapping[str, str] = os.environ, place: Path = MEMORY, told: Path = MEMINFO) -> Path | None:
+    """A file system in memory for the data of the session's node: what it writes is small and soon gone, and a disk that waits
+    for each of its many writes makes the tests several times as long. None, and so the usual place, where the environment names
+    one (TMPDIR), where memory is short, or where no program can be run, for a node unpacks some.
+    """
+    try:
+        found = os.statvfs(place)
+        free = int(dict(line.split(":") for line in told.read_text().splitlines())["MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError):
+        return None  # not Linux
+    closed = found.f_flag & (os.ST_RDONLY | os.ST_NOEXEC) or not os.access(place, os.W_OK)
+    short = found.f_bavail * found.f_frsize < ROOM or free < ROOM + NODE
+    return None if "TMPDIR" in environ or closed or short else place
 
 
 def engines_in(environ: Mapping[str, str]) -> list[str]:

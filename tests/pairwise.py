@@ -19,9 +19,9 @@ from __future__ import annotations
 from itertools import combinations
 from zlib import crc32
 
+from tests.engines import FAMILIES
 from tests.oracle.placements import PLACEMENTS
 
-FAMILIES = ("opensearch", "elasticsearch")
 TRANSPORTS = ("engine", "httpx")
 
 

@@ -41,7 +41,8 @@ class EmbeddedCluster:
 
     ``settings`` are flat node settings that win over ours. ``users`` (Elasticsearch only) switches security on and makes each
     of them a superuser. ``folder`` keeps configuration, data and logs there; without it they are in a temporary folder that goes
-    with the cluster. ``jvm_flags`` replace the default ones, which favour a quick start over speed.
+    with the cluster, made in ``within`` (None: where temporary folders are made). ``jvm_flags`` replace the default ones, which
+    favour a quick start over speed.
     Making one starts nothing; ``start`` and the ``with`` block raise MissingTools, FetchFailed or NodeFailed.
     """
 
@@ -55,6 +56,7 @@ class EmbeddedCluster:
         users: Mapping[str, str] | None = None,
         jvm_flags: Sequence[str] = QUICK_JVM,
         folder: Path | None = None,
+        within: Path | None = None,
         ready_timeout: float = 180.0,
         on_progress: OnProgress = ignore_progress,
     ) -> None:
@@ -71,6 +73,7 @@ class EmbeddedCluster:
         self._users = dict(users or {})
         self._jvm_flags = tuple(jvm_flags)
         self._kept_folder = folder
+        self._within = within
         self._ready_timeout = ready_timeout
         self._report = on_progress
         self._folder: Path | None = None
@@ -185,7 +188,7 @@ class EmbeddedCluster:
 
     def _make_folder(self) -> Path:
         if self._kept_folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="esproxy-"))
+            folder = Path(tempfile.mkdtemp(prefix="esproxy-", dir=self._within))
         else:
             folder = self._kept_folder.absolute()
             folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
-from tests.engines import CHOICE, progress_on_terminal, upstream_of
+from tests.engines import CHOICE, memory_folder, progress_on_terminal, upstream_of
 from tests.integration.laboratory import laboratory  # noqa: F401  fixture
 from tests.integration.proxy import all_scenarios, cluster, direct_runs, played, proxies  # noqa: F401  fixtures
 from tests.oracle.placements import PLACEMENTS
@@ -126,5 +126,5 @@ def node_url(engine_name: str, on_progress: ProgressPrinter) -> Iterator[str]:
     if (running := upstream_of(engine_name)) is not None:
         yield running.rstrip("/")
     else:
-        with EmbeddedCluster(engine_name, on_progress=on_progress) as cluster:
+        with EmbeddedCluster(engine_name, within=memory_folder(), on_progress=on_progress) as cluster:
             yield cluster.url

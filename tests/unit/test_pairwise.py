@@ -7,10 +7,11 @@ from itertools import combinations, product
 
 import pytest
 
+from tests.engines import FAMILIES
 from tests.integration.proxy import SCENARIOS
 from tests.oracle.attacks import ATTACKS
 from tests.oracle.placements import PLACEMENTS
-from tests.pairwise import FAMILIES, HALVES, TRANSPORTS, plays, transport_of
+from tests.pairwise import HALVES, TRANSPORTS, plays, transport_of
 
 CASES = {"scenarios": list(SCENARIOS), "attacks": [str(attack) for attack in ATTACKS]}
 

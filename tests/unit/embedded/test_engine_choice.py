@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from esproxy.embedded import Engine, Missing
-from tests.engines import choose, engines_in
+from tests.engines import ROOM, choose, engines_in, memory_folder
 
 
 def with_jdks(*versions: int) -> Callable[[Engine], list[Missing]]:
@@ -58,6 +61,37 @@ def test_choice_takes_a_running_node_as_it_is() -> None:
     choice = choose([], 9, {"ESPROXY_TEST_UPSTREAM_OS3": "http://127.0.0.1:1"}, with_jdks())
 
     assert (choice.names, list(choice.missing)) == (["os3", "es9"], ["es9"])
+
+
+@pytest.mark.parametrize(
+    ("environ", "flags", "room", "available", "found"),
+    [
+        ({}, 0, ROOM, 8 << 20, True),
+        ({"TMPDIR": "/tmp"}, 0, ROOM, 8 << 20, False),
+        ({}, os.ST_NOEXEC, ROOM, 8 << 20, False),
+        ({}, 0, 64 << 20, 8 << 20, False),
+        ({}, 0, ROOM, 1 << 20, False),
+    ],
+    ids=["room", "told otherwise", "closed to programs", "small", "little memory"],
+)
+def test_node_lies_in_memory_where_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    environ: dict[str, str],
+    flags: int,
+    room: int,
+    available: int,
+    found: bool,
+) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text(f"MemTotal:       9000000 kB\nMemAvailable:   {available} kB\n")
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags, f_bavail=room >> 12, f_frsize=1 << 12))
+
+    assert memory_folder(environ, tmp_path, told) == (tmp_path if found else None)
+
+
+def test_node_lies_where_it_always_does_without_a_place_in_memory(tmp_path: Path) -> None:
+    assert memory_folder({}, tmp_path / "none") is None
 
 
 def test_engines_in_the_environment() -> None:
