@@ -6,6 +6,7 @@ configuration. Each request is the bytes that go over the socket, because half o
 
 Safe is: no canary in any byte that comes back, nothing of the victim's changed, one of the statuses in ``safe`` (None: the
 connection was closed without an answer), and errors in Elasticsearch's shape unless ``http`` says that the HTTP layer answers.
+Where a tenant has pools, an endpoint that they do not have yet may say so instead, to the attack and to its twin.
 """
 
 from __future__ import annotations
@@ -27,8 +28,15 @@ class Attack:
     twin: bytes
     twin_status: tuple[int, ...] = (200,)
     http: bool = False  # answered below Elasticsearch's REST layer
-    apart: bool = False  # of an endpoint that indices in pools do not have yet: refused there, its twin too
+    before: tuple[bytes, ...] = ()  # what the attacker has sent first: each row stands for itself
     label: str = field(default="")
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it and its twin are one request each that has no body and makes nothing."""
+        return not self.before and all(
+            sent.startswith((b"GET ", b"HEAD ")) and sent.find(b"\r\n\r\n") == len(sent) - 4 for sent in (self.sent, self.twin)
+        )
 
     def __str__(self) -> str:
         return f"{self.row} {self.label}"
@@ -65,10 +73,10 @@ ATTACKS: list[Attack] = []
 
 def row(
     name: str, sent: bytes, *safe: int | None, twin: bytes = GET_OWN, twin_status: tuple[int, ...] = (200,), http: bool = False,
-    apart: bool = False,
+    before: tuple[bytes, ...] = (),
 ) -> None:  # fmt: skip
     line = sent.split(b"\r\n", 1)[0].decode("latin-1")
-    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, apart, f"{line[:70]}#{len(ATTACKS)}"))
+    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, before, f"{line[:70]}#{len(ATTACKS)}"))
 
 
 def get(name: str, target: str, *safe: int | None, method: str = "GET", **more: Any) -> None:

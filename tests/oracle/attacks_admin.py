@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from tests.oracle import attack
-from tests.oracle.attack import RAW, request
+from tests.oracle.attack import RAW, get, request, row
 from tests.oracle.attacks_names import LOOKUP
-
-row, get = partial(attack.row, apart=True), partial(attack.get, apart=True)  # in pools all of these are refused so far
 
 OPEN = request("POST", "/books/_open")
 ANALYZE = request("POST", "/books/_analyze", {"text": "a b"})
@@ -133,7 +128,6 @@ row("B37", request("POST", "/books/_rollover", {"aliases": {"zenith.books": {}}}
 # --- names that stand in a body or in a path -------------------------------------------------------------
 
 ALIASED = request("PUT", "/_alias", {"index": "books", "alias": "twin"})
-row = attack.row
 for index in (RAW, f"books,{RAW}", "zenith.*", "<zenith.books>", ["books", RAW], {"x": RAW}, None, ""):
     row("B34", request("PUT", "/_alias", {"index": index, "alias": "mine"}), 200, 400, 404, twin=ALIASED)
     row("B34", request("PUT", "/_alias/mine", {"index": index}), 200, 400, 404, twin=ALIASED)
@@ -157,7 +151,6 @@ get("F05", "/_resolve/cluster/*", 400, 404, 405)
 
 # --- the node and the cluster ----------------------------------------------------------------------------
 
-row, get = attack.row, attack.get
 NODES = request("GET", "/_nodes/_all/http")
 for target in (
     "/_nodes", "/_nodes/_all/_all", "/_nodes/stats", "/_nodes/stats/_all", "/_nodes/stats/indices?level=shards", "/_nodes/*:*",

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from tests.oracle import attack
-from tests.oracle.attack import RAW, request
-
-row = partial(attack.row, apart=True)  # in pools all of these are refused so far
+from tests.oracle.attack import RAW, request, row
 
 KEPT = request("PUT", "/_ingest/pipeline/twin", {"processors": [{"set": {"field": "a", "value": 1}}]})
 WRITTEN = request("PUT", "/books/_doc/piped?pipeline=twin", {"k": "a"})
@@ -66,12 +62,15 @@ DOCUMENT = {
     "as_json": '{"_index": "zenith.books"}', "as_pairs": "_index=zenith.books _id=1",
 }  # fmt: skip
 for processor in PROCESSORS:
-    row("B49", request("PUT", "/_ingest/pipeline/evil", {"processors": [processor]}), 200, 400, 404, twin=KEPT)
-    row("B49", request("PUT", "/books/_doc/b49?pipeline=evil", DOCUMENT), *SAFE, twin=WRITTEN, twin_status=(200, 201))
+    evil = request("PUT", "/_ingest/pipeline/evil", {"processors": [processor]})
+    row("B49", evil, 200, 400, 404, twin=KEPT)
+    written = request("PUT", "/books/_doc/b49?pipeline=evil", DOCUMENT)
+    row("B49", written, *SAFE, twin=WRITTEN, twin_status=(200, 201), before=(evil, KEPT))
     stop = {"processors": [processor, {"terminate": {}}], "on_failure": [{"set": {"field": "_index", "value": RAW}}]}
-    row("B49", request("PUT", "/_ingest/pipeline/evil", stop), 200, 400, 404, twin=KEPT)
+    stopped = request("PUT", "/_ingest/pipeline/evil", stop)
+    row("B49", stopped, 200, 400, 404, twin=KEPT)
     lines = ({"index": {"_index": "books", "_id": "b49", "pipeline": "evil"}}, DOCUMENT)
-    row("B49", request("POST", "/_bulk", lines), 200, 400, twin=WRITTEN, twin_status=(200, 201))
+    row("B49", request("POST", "/_bulk", lines), 200, 400, twin=WRITTEN, twin_status=(200, 201), before=(stopped, KEPT))
     tried = {"pipeline": stop, "docs": [{"_index": RAW, "_source": DOCUMENT}]}
     row("B50", request("POST", "/_ingest/pipeline/_simulate", tried), 200, 400, 404, 500)
 
@@ -118,8 +117,9 @@ for name in NAMES:
     row("W19", request("POST", f"/_ingest/pipeline/{name}/_simulate", {"docs": [{"_source": {}}]}), 200, 400, 404, twin=KEPT)
     row("W19", request("PUT", f"/books/_doc/w19?pipeline={name}", {"k": "a"}), *SAFE, twin=KEPT)
     settings = {"settings": {"index.default_pipeline": name, "index": {"final_pipeline": name}}}
-    row("W19", request("PUT", "/w19", settings), 200, 400, twin=KEPT)
-    row("W19", request("PUT", "/w19/_doc/1", DOCUMENT), *SAFE, twin=KEPT)
+    made = request("PUT", "/w19", settings)
+    row("W19", made, 200, 400, twin=KEPT)
+    row("W19", request("PUT", "/w19/_doc/1", DOCUMENT), *SAFE, twin=KEPT, before=(made,))
 row("W19", request("GET", "/_ingest/pipeline"), 200, 404, twin=KEPT)
 row("B50", request("POST", "/_ingest/_simulate", {"docs": [{"_index": RAW, "_source": {}}]}), 400, 404, 405, twin=KEPT)
 row("B50", request("POST", f"/_ingest/{RAW}/_simulate", {"docs": [{"_source": {}}]}), 400, 404, 405, twin=KEPT)

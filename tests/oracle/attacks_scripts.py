@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from tests.oracle import attack
-from tests.oracle.attack import RAW, SEARCH, request
+from tests.oracle.attack import RAW, SEARCH, request, row
 from tests.oracle.attacks_names import LOOKUP
-
-row = partial(attack.row, apart=True)  # in pools all of these are refused so far
 
 STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].size()"}})
 BY_ID = request("POST", "/books/_search", {"script_fields": {"f": {"script": {"source": "doc['k'].size()"}}}})
@@ -27,9 +22,11 @@ for script in ({"id": "zenith.plus"}, {"id": "plus"}, {"stored": "zenith.plus"},
     row("W14", request("POST", "/books/_update/1", {"script": script}), 400, 404, twin=BY_ID)
 VICTIMS = "'zenith' + '.books'"  # which an error may quote
 for source in (f"ctx._index = {VICTIMS}", f"ctx['_ind' + 'ex'] = {VICTIMS}", "ctx._id = 'x'; ctx._routing = 'zenith'"):
-    row("B48", request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}}), 200, 400, twin=STORED)
-    row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, 404, twin=BY_ID)
-    row("W17", request("POST", "/books/_update_by_query", {"script": {"id": "evil"}}), 200, 400, 404, 409, 500, twin=BY_ID)
+    evil = request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}})
+    row("B48", evil, 200, 400, twin=STORED)
+    row("W14", request("POST", "/books/_update/1", {"script": {"id": "evil"}}), 200, 400, 404, twin=BY_ID, before=(evil,))
+    everywhere = request("POST", "/books/_update_by_query", {"script": {"id": "evil"}})
+    row("W17", everywhere, 200, 400, 404, 409, 500, twin=BY_ID, before=(evil,))
 row("B48", request("PUT", "/_scripts/evil/search", {"script": {"lang": "painless", "source": "1"}}), 200, 400, twin=STORED)
 for target in ("/_scripts/evil/..%2F..%2Fzenith.plus", "/_scripts/evil?id=zenith.plus", "/_scripts"):
     row("B48", request("PUT", target, {"script": {"lang": "painless", "source": "1"}}), 400, 405, twin=STORED)
