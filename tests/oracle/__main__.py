@@ -87,7 +87,7 @@ def compare(runs: dict[str, Run], proxy: str, tenant: str, placement: str) -> in
 
 def compare_one(run: Run, client: WireClient, engine: Engine, placement: str) -> tuple[list[int], str]:
     """(calls, equal, known, differing) and what else is to be said. Calls after a break count as differing."""
-    layouts, name = layouts_in(placement), run.scenario.name
+    layouts, name = {placement, *layouts_in(placement)}, run.scenario.name
     other, note = Run(run.scenario), ""
     try:
         play(run.scenario, client, engine, other)

@@ -1,8 +1,8 @@
 """Calls that are answered differently though no deviation says so: defects that are known, small and not mended yet.
 
 Each row: a scenario, the beginning of the call (method, target, headers, body), the families of engines (``es``, ``os``) and
-the layouts in which it differs, and what differs. The oracle lets exactly these calls differ, and fails when a listed one no
-longer does.
+the layouts in which it differs (``mixed``: in a mixture alone), and what differs. The oracle lets exactly these calls differ,
+and fails when a listed one no longer does.
 """
 
 from __future__ import annotations
