@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from tests.oracle import attack
-from tests.oracle.attack import request
-
-row = partial(attack.row, apart=True)  # in pools all of these are refused so far
+from tests.oracle.attack import request, row
 
 QUERY = {"query": {"match_none": {}}}
 LIST = request("GET", "/_tasks")
