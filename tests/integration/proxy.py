@@ -38,7 +38,7 @@ from tests.oracle.neighbours import (
     machines,
 )
 from tests.oracle.placements import config
-from tests.oracle.run import Run, engine_of, foreign_indices, play
+from tests.oracle.run import Run, Unplayable, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
 from tests.pairwise import plays
 
@@ -217,10 +217,13 @@ class SharedCluster:
     scenarios: list[str]  # that this session plays here
     leaks: list[Leak] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
+    broken: dict[str, Unplayable] = field(default_factory=dict)
     made: Made = field(default_factory=Made)
 
     def run(self, name: str) -> Run:
-        """The scenario as the tenant sees it; played once."""
+        """The scenario as the tenant sees it; played once, also when it breaks off."""
+        if name in self.broken:
+            raise self.broken[name]
         if name not in self.runs:
             client = self.served.client()
 
@@ -232,6 +235,9 @@ class SharedCluster:
             with closing(client):
                 try:
                     self.runs[name] = play(SCENARIOS[name], client, self.direct.engine, watch=watch)
+                except Unplayable as broken:
+                    self.broken[name] = broken
+                    raise
                 finally:
                     own_clear(client)
                     self.made.look(self.neighbours.node)

@@ -29,7 +29,7 @@ FLOORS = {
 YOUNG_FLOORS = {"url": 0.5, "parameter": 0.1, "request": 0.5}
 
 SHARED = 0.8  # of the indices that the scenarios make in pools, and that nothing keeps from sharing
-MADE = 50  # of them in each layout, at least
+MADE = 40  # of them in each layout, at least, when all scenarios are played; otherwise the same part of it
 
 
 def runs_here(direct: Direct, scenario: str) -> None:
@@ -76,11 +76,11 @@ def test_indices_of_the_scenarios_are_pooled(
     for scenario in cluster.scenarios:
         with suppress(Unplayable):  # what it made until then, it made
             cluster.run(scenario)
-    found = cluster.made.sharing()
+    found, least = cluster.made.sharing(), MADE * len(cluster.scenarios) // len(all_scenarios.runs)
     request.config.stash[SHARING] += [f"{engine_name}, the scenarios in {cluster.placement}: {line}" for line in lines(found)]
     assert found.layouts.keys() == pools
     for layout in found.layouts.values():
-        assert layout.logical >= MADE and layout.share >= SHARED
+        assert layout.logical >= least and layout.share >= SHARED
         assert layout.alone.keys() <= REASONS.keys()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from tests.oracle import attack
 from tests.oracle.attack import RAW, request
 
-row = partial(attack.row, apart=True, twin_status=(200, 400, 405))
+row = partial(attack.row, twin_status=(200, 400, 405))
 
 ONLY = {"request_processors": [{"filter_query": {"query": {"match_all": {}}}}]}
 KEPT = request("PUT", "/_search/pipeline/twin", ONLY)

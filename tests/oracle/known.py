@@ -13,6 +13,8 @@ ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
     "statistics.search_shards",
+    *("tasks.not_waited_for", "tasks.merging", "tasks.failing", "tasks.under_way", "tasks.wrongly", "tasks.resizing"),
+    *("search_pipelines.keeping", "search_pipelines.running"),
     *("analysis.term_vectors", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("scripts.storing", "scripts.using", "scripts.rendering", "scripts.searching"),
