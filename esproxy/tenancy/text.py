@@ -16,6 +16,7 @@ CONTEXTS = (
     "alias [",
     "aliases [",
     "alias name [",
+    "templates [",
     "index_or_alias [",
     "data stream [",
     "index name [",

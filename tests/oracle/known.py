@@ -26,7 +26,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("templates.legacy", "PUT /_template/_bad", "es", "dedicated shared", "the warning beside the error"),
     ("templates.merging", "GET /unseen", "es os", "dedicated", "of them this one"),
     ("templates.merging_legacy", "GET /l-unseen", "es os", "dedicated", "the same"),
-    ("templates.merging_legacy", "PUT /l-", "es", "dedicated", "the names of templates in a warning"),
     ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "bulk.metadata",

@@ -16,6 +16,7 @@ SPELLED = {"acme.logs": "logs", "acme.lo*": "lo*", "acme.a,acme.b": "a,b", "acme
         ("index [acme.other/UUID] already exists", "index [other/UUID] already exists"),
         ("[acme.other][0] shard failed", "[other][0] shard failed"),
         ("no such index [acme.*]", "no such index [_all]"),
+        ("multiple legacy templates [acme.high, acme.low], composable", "multiple legacy templates [high, low], composable"),
         ("nothing here", "nothing here"),
     ],
 )
