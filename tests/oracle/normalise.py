@@ -69,6 +69,7 @@ MASKS = [
     Mask("docs/**/_ingest/timestamp", CLOCK, r"POST /_ingest/"),
     Mask("metadata/indices/*/settings/index.uuid", IDENTITY),
     Mask("metadata/indices/*/settings/index.creation_date", CLOCK),
+    Mask("metadata/indices/*/version", "counts changes of the cluster's state, and a busy node makes one of several"),
     *(Mask(f"**/{name}_date*", CLOCK, r"GET /_(index|component)_template") for name in ("created", "modified")),
     Mask("**/settings/index/resize/source/uuid", IDENTITY),
     Mask("error/failed_shards/*/node", IDENTITY),
