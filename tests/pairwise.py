@@ -10,6 +10,7 @@ three do: so any two values meet in some test, and no case is played in all sixt
   placements so, those are taken that give the case both transports, and the case's name says which: over all cases the load is
   even, and a case that is added or taken away moves no other one.
 * A test without a case (the official clients, pipelined requests) runs in all eight.
+* A test that is marked ``dealt`` has layouts of its own (streams), and each of them on one family; so it meets both families.
 
 `pytest --placement X` plays everything there: all cases on all engines, over the transports that `--transport` names.
 """

@@ -60,10 +60,13 @@ def _params(item: pytest.Item) -> dict[str, Any]:
 
 def _meant(item: pytest.Item) -> bool:
     params = _params(item)
-    case = params.get("scenario") or params.get("attack")
-    if case is None or "placement" not in params:
+    case, place = params.get("scenario") or params.get("attack"), params.get("placement")
+    if item.get_closest_marker("dealt") and "layout" in params:
+        rest = sorted((name, str(value)) for name, value in params.items() if name not in ("layout", "engine_name"))
+        case, place = f"{item.originalname} {rest}", params["layout"]  # type: ignore[attr-defined]
+    if case is None or place is None:
         return True
-    return played(item.config, str(case), ENGINES[params["engine_name"]].family, params["placement"])
+    return played(item.config, str(case), ENGINES[params["engine_name"]].family, place)
 
 
 def _when(item: pytest.Item) -> tuple[bool, int, bool, int]:

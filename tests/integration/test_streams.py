@@ -49,6 +49,9 @@ class Side:
         self.http.close()
 
 
+pytestmark = pytest.mark.dealt
+
+
 @pytest.fixture(params=LAYOUTS_AVAILABLE)
 def layout(request: pytest.FixtureRequest) -> str:
     return str(request.param)
