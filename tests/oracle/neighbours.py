@@ -41,6 +41,7 @@ NDJSON = {"content-type": "application/x-ndjson"}
 PIPED = ("stamp", "moves")  # names that scenarios use for pipelines that are there
 PIPELINES = ("nope", "absent")  # names that scenarios use for pipelines that are not there
 FIELDS = ("a", "k", "n", "t", "u", "d", "o", "title", "tags", "total", "place", "colours", "list")
+FEW = 4  # of them in indices that are not among SOME
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ class Neighbour:
         lines: list[object] = []
         for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
-                lines += [{"index": {"_index": name, "_id": one}}, {} if name in alike else self.document(place)]
+                lines += [{"index": {"_index": name, "_id": one}}, {} if name in alike else self.document(name, place)]
         raw = client.send("POST", "/_bulk?refresh=true", NDJSON, "".join(json.dumps(line) + "\n" for line in lines).encode())
         _ok(raw, "bulk")
         failed = {item["index"]["_index"] for item in json.loads(raw.body)["items"] if item["index"]["status"] != 201}
@@ -95,20 +96,26 @@ class Neighbour:
         """What an index is created with."""
         if self.tenant == UNTOLD and not name.startswith("."):
             return {"aliases": {f"{self.canary}-alias": {}}}
+        fields: dict[str, Any] = {f"{self.canary}_f": {"type": "keyword"}}
+        if name not in SOME:  # one of very many: what its documents bring is said beforehand, for each change takes its time
+            fields["secret"] = {"type": "text"}
+            for position, one in enumerate(FIELDS[:FEW]):
+                made = {"of": {"type": "text"}, "at": {"type": "long"}}
+                fields[one] = {"type": "text"} if position % 2 else {"properties": made}
         return {
             "settings": {"number_of_shards": 1, "number_of_replicas": 0, **({"hidden": True} if name.startswith(".") else {})},
             "aliases": {f"{self.canary}-alias": {}},
-            "mappings": {"_meta": {"of": self.canary}, "dynamic": True, "properties": {f"{self.canary}_f": {"type": "keyword"}}},
+            "mappings": {"_meta": {"of": self.canary}, "dynamic": True, "properties": fields},
         }
 
-    def document(self, place: int) -> dict[str, object]:
+    def document(self, name: str, place: int) -> dict[str, object]:
         """Text for numbers, objects for text; the canary everywhere."""
         document: dict[str, object] = {
             f"{self.canary}_f": self.canary,
             "secret": f"{self.canary} quick brown fox dog fish red {place}",
         }
-        for position, name in enumerate(FIELDS):
-            document[name] = f"{self.canary} {name}" if position % 2 else {"of": self.canary, "at": place}
+        for position, one in enumerate(FIELDS if name in SOME else FIELDS[:FEW]):
+            document[one] = f"{self.canary} {one}" if position % 2 else {"of": self.canary, "at": place}
         return document
 
 
