@@ -54,6 +54,7 @@ class Plan:
     help: bool = False  # the columns of a cat table are asked for, which say nothing of anybody
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on
+    fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
     pit: bool = False  # the search names no index: its point in time does
     ready: Ready | None = None  # it was understood before, see esproxy.ready
 

@@ -10,6 +10,10 @@ node ignores what it does not know. So that such a name never meets another tena
 where a name that is not known can do no harm: it is in the mapping that all of the pool's indices declare, or no index of the
 pool ignores values there and emptiness means nothing to its type. Any other field gets ``n~2`` from the first.
 
+**A name that an index does not have** is another tenant's in its pool, perhaps. So it is sent as one that nothing in a pool
+can have (``unheld``): its first segment ends in ``~00``, and the digits behind the last tilde of a physical segment are a
+number from 1 on, or the 0 of what documents hide (renaming).
+
 Objects are paths of their own, defined as ``{"type": "object"}`` with their parameters but without their properties.
 """
 
@@ -27,6 +31,8 @@ Definition = dict[str, Any]
 REFERENCES = ("path", "copy_to")  # parameters of a definition that name other fields
 # Types whose parsers refuse a null or an empty array.
 NEVER_EMPTY = frozenset("geo_point geo_shape point shape xy_point xy_shape completion dense_vector knn_vector".split())
+KEYED = frozenset(("flattened", "flat_object", "rank_features"))  # types that have a field for each key of a value
+UNHELD = "~00"
 IGNORING = ("false", "runtime", "false_allow_templates")  # dynamic, where documents may have what is not mapped
 
 
@@ -91,6 +97,49 @@ def own_name(segment: str) -> str:
     return segment if restored(segment) == segment else f"{segment}~1"
 
 
+def unheld(path: str) -> str:
+    """What is sent for a path that an index does not have. No document, no mapping and no template makes such a name."""
+    first, dot, rest = path.partition(".")
+    return f"{first or 'esproxy'}{UNHELD}{dot}{rest}"
+
+
+def is_below(definition: Definition, rest: str) -> bool:
+    """Does a definition itself make the path ``rest`` below its field: a multi-field, a key, what its type needs?"""
+    kind, first = definition.get("type", "object"), rest.partition(".")[0]
+    return kind not in ("object", "nested") and (first[:1] == "_" or kind in KEYED or first in (definition.get("fields") or {}))
+
+
+def held(path: str, fields: Mapping[str, Field]) -> str | None:
+    """The physical path of one that an index with these fields has."""
+    at = path
+    while at not in fields:
+        at = at.rpartition(".")[0]
+        if not at:
+            return None
+    rest = path[len(at) :]
+    return fields[at].physical + rest if not rest or is_below(fields[at].type, rest[1:]) else None
+
+
+def strangers(mapping: Mapping[str, Any]) -> set[str]:
+    """What the fields of a mapping, and those that its templates make, are copied to and is not in the mapping."""
+    paths = flatten(mapping.get("properties") or {})
+    templates = [one for one in mapping.get("dynamic_templates") or [] if isinstance(one, dict)]
+    made = [each.get("mapping") for one in templates for each in one.values() if isinstance(each, dict)]
+    named: set[str] = set()
+    for definition in [*paths.values(), *(each for each in made if isinstance(each, dict))]:
+        given = definition.get("copy_to") or []
+        named |= set(map(str, given if isinstance(given, list) else [given]))
+    return named - paths.keys()
+
+
+def is_there(path: str, definitions: Mapping[str, Definition]) -> bool:
+    """Has a pool with these fields something at this physical path?"""
+    at = path
+    while at and at not in definitions:
+        at = at.rpartition(".")[0]
+    return at == path or (bool(at) and is_below(definitions[at], path[len(at) + 1 :]))
+
+
 def physical_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """An explicit mapping as a new pool has it."""
     return nest(first_claims(properties))
@@ -137,8 +186,10 @@ def place(
     placed: dict[str, Field] = {}
 
     def physical(path: str) -> str:
-        field = known.get(path) or placed.get(path)
-        return physical_path(path) if field is None else field.physical
+        there = held(path, known) or held(path, placed)
+        if there is None and not alone:
+            raise Unheld(path)
+        return there or physical_path(path)
 
     for path in sorted(wanted, key=lambda p: (any(key in wanted[p] for key in REFERENCES), p.count("."))):
         if path in known or path in placed:
@@ -154,11 +205,31 @@ def place(
                 reason = f"object mapping for [{parent}] tried to parse field [{parent}] as object, but found a concrete value"
                 raise Refusal(reason, type="mapper_parsing_exception")
             at = holder.physical + "."
-        definition = for_node(wanted[path], physical)
+        try:
+            definition = for_node(wanted[path], physical)
+        except Unheld as error:
+            raise _no_reference(path, wanted[path], error.path) from None
         harmless = common is not None and not _means_something_empty(definition)
         plain = alone or (harmless and not _ignores(parent, known | placed, common or {}))
         placed[path] = Field(wanted[path], _claim(at, leaf, definition, claims, plain))
     return placed
+
+
+class Unheld(Exception):
+    """A definition names a field that the index does not have."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def _no_reference(path: str, definition: Definition, named: str) -> Refusal:
+    if definition.get("type") == "alias":
+        wrong = "an alias must refer to an existing field in the mappings."
+        if named == path:
+            wrong = "an alias cannot refer to itself."
+        return Refusal(f"Invalid [path] value [{named}] for field alias [{path}]: {wrong}", type="mapper_parsing_exception")
+    return Refusal(f"[{path}] cannot be copied to [{named}], which is not in the mapping, for an index in a pool: declare both")
 
 
 def _claim(at: str, leaf: str, definition: Definition, claims: dict[str, Definition], plain: bool) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from esproxy.catalogue import names
 from esproxy.catalogue.context import Caps
 from esproxy.catalogue.documents import Generation, Pool
-from esproxy.catalogue.fields import flatten, physical_properties
+from esproxy.catalogue.fields import flatten, physical_properties, strangers
 
 REASONS = {
     "join": "a field of type join: one per physical index, and its parents are found by routing",
@@ -29,6 +29,7 @@ REASONS = {
     "mode": "an index mode other than standard",
     "field limit": "in ``per-tenant``, a limit of fields of its own: the node counts those of the whole physical index",
     "root parameters": "mapping parameters that apply to the whole physical index",
+    "copies": "in ``shared``, a field copied to one that is not in the mapping: it gets its name once a document brings it",
 }
 # Where a physical index has a field of such a type, every search in it is for documents that are not within others, or every
 # document is read and written anew without its vectors.
@@ -112,6 +113,8 @@ def reason_for_one(plan: Plan) -> str | None:
             return "field limit"
     if plan.mapping.keys() - ROOT[plan.layout] or (plan.layout == "shared" and _makes_runtime(plan.mapping)):
         return "root parameters"
+    if plan.layout == "shared" and strangers(plan.mapping):
+        return "copies"
     return None
 
 

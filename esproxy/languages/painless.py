@@ -68,12 +68,14 @@ def rewrite(
     pool: InPool | None = None,
     source_root: str | None = None,
     context: Context = Context.SEARCH,
+    path: Callable[[str], str] | None = None,
 ) -> str:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
     ``index_prefix`` and writes with it, or reads of it, of an id and of a routing value as they are in a ``pool``. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
-    ``params._source`` become, also where they are computed, and paths below keep their names. Computed references else are
-    left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
+    ``params._source`` become, also where they are computed, and paths below keep their names. Where ``path`` is given, it is
+    what paths in a document are replaced by. Computed references else are left: look at ``scan(source).computed`` first.
+    Returns ``source`` itself when nothing changed."""
     scanner = Scanner(source, context)
     scanner.run()
     edits = Edits(source)
@@ -93,9 +95,9 @@ def rewrite(
         elif ref.value is None:
             continue
         elif ref.kind is Ref.SOURCE:
-            rename_path(edits, ref, field(ref.value))
+            rename_path(edits, ref, (path or field)(ref.value))
         elif ref.kind in (Ref.DOC, Ref.FIELD):
-            new = field(ref.value)
+            new = (path if path and context is Context.WRITE else field)(ref.value)
             if new != ref.value:
                 edits.put(ref.start, ref.end, steps_to([new], edits.text[ref.start : ref.end]) if ref.steps else quote(new))
         elif ref.kind is Ref.INDEX and (index_prefix or pool is not None):

@@ -13,6 +13,7 @@ from esproxy import core, exact
 from esproxy.api.kinds import Mark
 from esproxy.bodies import refusal
 from esproxy.catalogue.dynamic_rules import RUNTIME, DynamicRules, Unparsed, compile_rules
+from esproxy.catalogue.fields import is_there
 from esproxy.catalogue.inference import infer
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, broken_document
@@ -22,6 +23,7 @@ from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.rewrite import PoolResolver, check_search, walk
 from esproxy.rewriting.undo import Undo
+from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
@@ -139,7 +141,17 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     request.undo[-1].explained = filtered and asks_to_explain(body, plan.query)
     if needs_tree(resolver, run.marks, body):
         out = yield from rewrite(request, targets, state, out, resolver, run.marks)
+    yield from check_lacking(request, resolver.fields)
     return out
+
+
+def check_lacking(request: Pooled, fields: FieldNames) -> Steps[None]:
+    """A field that some indices of a request have goes to the pools of the others by the same name. Raises Divided where one of
+    them has something of that name, which is another tenant's."""
+    for physical, targets in fields.lacking.items():
+        for target in targets:
+            if is_there(physical, (yield from request.fields_of_pool(target))):
+                raise Divided("a field has different names in the pools of these indices: search them one by one")
 
 
 def derived(body: bytes) -> frozenset[str]:

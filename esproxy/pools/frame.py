@@ -56,6 +56,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.searched.clear()
         request.undo.clear()
         request.fresh.clear()
+        request.pool_fields.clear()
         request.beside = None
 
 

@@ -23,6 +23,7 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.pools.declared import acknowledged, declaration, known_parameters, node_answer
+from esproxy.pools.field_caps import META
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
@@ -253,7 +254,7 @@ def _own(target: Target, physical: dict[str, Any], patterns: list[str]) -> dict[
     """Of the fields of a pool, those of one index that match."""
     found: dict[str, Any] = {}
     for path, told in physical.items():
-        logical = path if path.startswith("_") else target.naming.owned(path)
+        logical = path if path in META else target.naming.owned(path)
         if logical is not None:
             leaf = logical.rpartition(".")[2]
             definition = next((target.naming.definition(own) for own in told["mapping"].values()), None)

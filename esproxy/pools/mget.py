@@ -128,12 +128,10 @@ def _rename(options: dict[str, Any], fields: PoolResolver) -> None:
     if not fields.fields.any:
         return
     for key in ("_source", "stored_fields", "_source_includes", "_source_excludes"):
-        value = options.get(key)
+        value, physical = options.get(key), fields.field if key == "stored_fields" else fields.fields.in_source
         if isinstance(value, str):
-            options[key] = fields.field(value)
+            options[key] = physical(value)
         elif isinstance(value, list):
-            options[key] = [fields.field(str(item)) for item in value]
+            options[key] = [physical(str(item)) for item in value]
         elif isinstance(value, dict):
-            options[key] = {
-                k: [fields.field(str(item)) for item in (v if isinstance(v, list) else [v])] for k, v in value.items()
-            }
+            options[key] = {k: [physical(str(item)) for item in (v if isinstance(v, list) else [v])] for k, v in value.items()}

@@ -17,7 +17,7 @@ from esproxy.budget import Budget, Claim
 from esproxy.catalogue import names
 from esproxy.catalogue.change import keep
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, OPEN, Directory, Entry, Index
+from esproxy.catalogue.documents import CLOSED, OPEN, Claims, Directory, Entry, Index
 from esproxy.catalogue.pools import Plan as IndexPlan
 from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
@@ -94,6 +94,7 @@ class Pooled:
         self.searched: set[int] = set()  # numbers of the indices that a cursor in the answer is over
         self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
         self.lifts_a_block = False  # so no block keeps it from that
+        self.pool_fields: dict[str, dict[str, dict[str, Any]]] = {}  # fields of pools, by physical index
         self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
     @property
@@ -312,6 +313,15 @@ class Pooled:
         for target in targets:
             out.append((yield from self.renewed(target)))
         return out
+
+    def fields_of_pool(self, target: Target) -> Steps[dict[str, dict[str, Any]]]:
+        """The fields that the pool of a target has, everybody's. Read anew: in memory one of the last second could be missing."""
+        if target.physical not in self.pool_fields:
+            stored = yield from self.cat.store.get(Claims, names.claims_id(target.physical))
+            if stored is None:
+                raise Failed("a pool has no record of its fields")
+            self.pool_fields[target.physical] = stored.doc.fields
+        return self.pool_fields[target.physical]
 
     def lookup(self, name: str) -> Steps[Target | str]:
         """The index that a query looks a document up in; the name to send when it is not there."""

@@ -23,11 +23,11 @@ from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, shapes, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
-from esproxy.rewriting.patterns import expand_patterns, made_by
+from esproxy.rewriting.patterns import Patterns, made_by
 from esproxy.rewriting.places import Place, lookups, places, rewrite_places
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.routing import rewrite_routing
-from esproxy.rewriting.text_queries import rewrite_texts, wanted
+from esproxy.rewriting.text_queries import rewrite_texts, wanted, without_fields
 from esproxy.rewriting.undo import ask_for_metadata, unscored
 from esproxy.tenancy.expressions import Options, resolve
 from esproxy.tenancy.fieldnames import Divided
@@ -60,10 +60,12 @@ def needs_tree(resolver: PoolResolver, marks: int, body: bytes) -> bool:
 def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, resolver: PoolResolver, marks: int) -> Steps[bytes]:
     """The body as it is sent; what its answer needs is noted in ``request.undo``."""
     tree, undo = exact.loads(body), request.undo[-1]
-    if resolver.patterned and not resolver.own_terms and all(target.naming.inferred for target in targets):
+    if resolver.fields.shared and (resolver.patterned or without_fields(tree)):
         fresh = yield from request.freshest(targets)
+        resolver.fields.targets = fresh
         defined = resolver.fields.defined.union(made_by(tree))
-        expand_patterns(request.plan.cluster.engine.tables.states, state, tree, fresh, defined)
+        shown = request.plan.route.row.name == "indices.validate_query"
+        Patterns(resolver.fields, fresh, defined, shown=shown).expand(request.plan.cluster.engine.tables.states, state, tree)
     if wanted(body, resolver):
         rewrite_texts(request.plan.cluster.engine.tables.states, state, tree, resolver)
     if marks & Mark.SUGGEST and tree.keys().isdisjoint(SEARCHING) and tree["query"] == no_query(targets):

@@ -22,7 +22,7 @@ from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.dynamic_rules import RUNTIME
-from esproxy.catalogue.fields import as_created, for_node, nest, physical_path, place, size
+from esproxy.catalogue.fields import as_created, for_node, held, nest, physical_path, place, size
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
 from esproxy.procedures.drop_pool import seal
@@ -95,8 +95,7 @@ def _definitions(placed: dict[str, Field], known: dict[str, Field]) -> dict[str,
     """Definitions by physical path, known parents included: a nested object must be named as such again."""
 
     def physical(path: str) -> str:
-        field = known.get(path) or placed.get(path)
-        return physical_path(path) if field is None else field.physical
+        return held(path, known) or held(path, placed) or physical_path(path)
 
     paths = {field.physical: for_node(field.type, physical) for field in placed.values()}
     for path in placed:

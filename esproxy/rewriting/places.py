@@ -110,7 +110,7 @@ def rewrite_places(
         targets = over(holder)
         if lookup is not None and (holder.get(lookup.id) is not None or any(isinstance(holder.get(k), dict) for k in WITHOUT_ID)):
             if above is not None and above[1] == "indexed_shape":
-                holder.setdefault("path", targets[0].naming.field("shape"))  # where nodes look by default
+                holder.setdefault("path", targets[0].naming.in_source("shape"))  # where nodes look by default
             _rewrite_lookup(holder, lookup, targets, elsewhere, liked=above is not None and above[1] in LIKED)
             done.add(id(holder))
         elif kind is Kind.ROUTING:
@@ -137,7 +137,7 @@ def _rewrite_lookup(
         return
     holder[keys.index] = target.physical
     if isinstance(holder.get("path"), str):  # a field of that index, which was taken for one of the targets'
-        holder["path"] = target.naming.field(targets[0].naming.logical(holder["path"]))
+        holder["path"] = target.naming.in_source(targets[0].naming.logical(holder["path"]))
     if isinstance(holder.get("query"), dict):
         refilter(holder["query"], target)
     if liked and target.naming.root != targets[0].naming.root:

@@ -14,7 +14,7 @@ from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.plan import Plan
-from esproxy.rewriting.patterns import own_fields
+from esproxy.rewriting.patterns import Patterns
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import NONE
 from esproxy.tenancy.target import Target, absent, search_routing
@@ -151,8 +151,9 @@ def _fields(parameter: str, value: str, resolver: PoolResolver | None) -> str:
     for name in value.split(","):
         bare, colon, order = name.partition(":")
         if parameter == "docvalue_fields" and "*" in bare and not resolver.own_terms:
-            out += own_fields(bare, resolver.targets)
+            out += Patterns(resolver.fields, resolver.targets).matched(bare)
         else:
             kept = parameter == "stored_fields" and bare == "_routing"
-            out.append((bare if kept else resolver.field(bare)) + colon + order)
+            physical = resolver.fields.in_source if parameter.startswith("_source") else resolver.field
+            out.append((bare if kept else physical(bare)) + colon + order)
     return ",".join(out)

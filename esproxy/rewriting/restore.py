@@ -30,6 +30,7 @@ from esproxy.plan import Plan
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
 from esproxy.tenancy.placement import DEDICATED
 from esproxy.tenancy.target import ABSENT, ID_END, Target, answer_bindings
+from esproxy.tenancy.text import quoted
 
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS)
 MARK = re.compile(rb'"\x00(\d+)"')
@@ -185,6 +186,9 @@ class PoolAnswer(core.Hits):
 
     def field(self, physical: str) -> str:
         """The path that a client knows, of the document that was last seen or, beside none, of any target."""
+        sent = self.plan.fields.get(physical)
+        if sent is not None:
+            return sent
         near = self.targets if self.last is None else [self.last, *self.targets]
         return next((name for t in near if (name := t.naming.logical(physical)) != physical), physical)
 
@@ -222,6 +226,8 @@ class PoolAnswer(core.Hits):
             text = target.naming.text(text)
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
+        for physical, name in self.plan.fields.items():
+            text = quoted(text, physical, name)
         text = painless.restored_in_pool(text) if "esproxy" in text else text
         text = text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
         return masked_text(self.plan.cluster, self.plan.owner().id, text)
@@ -234,7 +240,7 @@ class PoolWalk:
         if state is None:
             raise Failed("the node sent an answer where none was expected", status=502)
         self.reader = reader
-        bindings = answer_bindings(reader.targets, keep_tags=not plan.typed)
+        bindings = answer_bindings(reader.targets, keep_tags=not plan.typed, renamed=bool(plan.fields))
         self.run = core.Pass(plan.cluster.engine.grammar, state, bindings, reader, max_depth=1000)
 
     def feed(self, chunk: bytes, last: bool) -> bytes:

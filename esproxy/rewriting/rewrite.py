@@ -9,6 +9,7 @@ with there.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +17,11 @@ import orjson
 
 from esproxy import bodies, core
 from esproxy.api.kinds import Kind, Mark
+from esproxy.catalogue.fields import unheld
 from esproxy.errors import Refusal
-from esproxy.languages import LanguageError, lucene, painless
+from esproxy.languages import LanguageError, lucene, lucene_patterns, painless
 from esproxy.plan import Plan
+from esproxy.rewriting.patterns import Patterns
 from esproxy.rewriting.places import NAMED, NONE, only
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.fieldnames import Divided, FieldNames
@@ -26,6 +29,7 @@ from esproxy.tenancy.layouts import NAMESPACES
 from esproxy.tenancy.target import Target, absent
 
 SCOPED = (b"_id", b"_index", b"_routing")
+DOCUMENT = {painless.Ref.SOURCE}  # what a script may compute where documents are as the client wrote them, or in one object
 
 
 class PoolResolver:
@@ -34,7 +38,7 @@ class PoolResolver:
     def __init__(self, plan: Plan, targets: list[Target]) -> None:
         self.plan = plan
         self.targets = targets
-        self.fields = FieldNames(targets)
+        self.fields = FieldNames(targets, plan.fields)
         self.plain = targets[0].plain if len(targets) == 1 else frozenset()
         self.cursors: dict[str, str] = {}
         self.named = False  # the body has positions for the second pass
@@ -67,7 +71,7 @@ class PoolResolver:
             return raw
         if kind is Kind.FIELD or kind is Kind.SOURCE:
             self.patterned = self.patterned or b"*" in raw or b"\\" in raw
-            return self._field(raw)
+            return self._field(raw, self.fields.in_source if kind is Kind.SOURCE else self.field)
         if kind is Kind.DOC:
             return self.document(raw)
         value = orjson.loads(raw)
@@ -78,6 +82,9 @@ class PoolResolver:
         if kind is Kind.LUCENE:
             self.texts += 1
             self.meta_texts = self.meta_texts or "\\" in value or any(name in value for name in lucene.META)
+            if self.fields.shared:
+                self.fields.asked |= lucene_patterns.names(value)
+                self.patterned = self.patterned or "*:" in value or "\\" in value
             return raw
         if kind is Kind.KQL:
             sent = self._kql(value)
@@ -102,15 +109,22 @@ class PoolResolver:
 
     def document(self, raw: bytes) -> bytes | None:
         """A document inside of a query (``percolate``, ``more_like_this``)."""
-        if self.fields.any:
+        if self.fields.renamed:
             raise Refusal("a document in a query is not available for an index with renamed fields")
-        return raw
+        if not self.fields.shared:
+            return raw
+        if len(self.targets) > 1:
+            raise Divided("a document in a query is about one index in a pool at a time: search them one by one")
+        try:
+            return self.targets[0].naming.sample(raw)
+        except ValueError as error:
+            raise Refusal(f"the document in the query cannot be understood: {error}") from None
 
-    def _field(self, raw: bytes) -> bytes:
+    def _field(self, raw: bytes, physical: Callable[[str], str]) -> bytes:
         value = orjson.loads(raw)
         if not isinstance(value, str):
             return raw
-        sent = self.field(value)
+        sent = physical(value)
         return raw if sent is value else orjson.dumps(sent)
 
     def field(self, name: str) -> str:
@@ -122,9 +136,22 @@ class PoolResolver:
     def lucene(self, text: str, default: str | None) -> str:
         """A query string over the client's ``default`` field, None where there are several."""
         try:
+            if self.fields.shared:
+                widened = lucene_patterns.widen(text, self._matched)
+                return lucene.rewrite(widened, self._physical, self._lucene_value, default=default)
             return lucene.rewrite(text, self.fields.physical if self.fields.any else None, self._lucene_value, default=default)
         except LanguageError as error:
+            if not self.fields.renamed and default not in lucene.META and not lucene_patterns.may_name_fields(text):
+                return text  # the node says what is wrong with it
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
+
+    def _matched(self, pattern: str) -> list[str]:
+        """The client's names of the fields that a pattern in a query string matches."""
+        return Patterns(self.fields, self.targets).logical(pattern)
+
+    def _physical(self, name: str) -> str:
+        """Of a name in a query string whose patterns have been dealt with, but for what is everything."""
+        return unheld(name) if "*" in name else self.fields.physical(name)
 
     def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
         if name == "_id" and form is lucene.Form.TERM:
@@ -160,15 +187,18 @@ class PoolResolver:
         return text
 
     def _script(self, source: str) -> str:
-        if not self.fields.any and not any(name.decode() in source for name in SCOPED):
-            return source
         context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
+        named = self.fields.renamed if context is painless.Context.WRITE else self.fields.any
+        if not named and not any(name.decode() in source for name in SCOPED):
+            return source
+        fields = self.fields
         try:
             root = self._root()
-            computed = {ref.kind for ref in painless.scan(source, context).computed} if self.fields.any else set()
-            if computed - ({painless.Ref.SOURCE} if root else set()):
+            computed = {ref.kind for ref in painless.scan(source, context).computed} if named else set()
+            if computed - (DOCUMENT if root or not fields.renamed else set()):
                 raise Refusal("a script that computes names of fields is not available for an index with renamed fields")
-            return painless.rewrite(source, self.fields.physical, None, self._in_pool(source, context), root, context)
+            pool = self._in_pool(source, context)
+            return painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source)
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import orjson
+
 from esproxy.errors import Refusal
+from esproxy.rewriting.patterns import BY_DEFAULT as NAMES
+from esproxy.rewriting.patterns import DEFAULT_FIELD
 from esproxy.rewriting.places import members
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
 
 QUERY_STRING = "query_string"
-NAMES = (QUERY_STRING, "simple_query_string", "multi_match")
 HINTS = tuple(name.encode() for name in NAMES)
-DEFAULT_FIELD = "index.query.default_field"
 
 
 class Text(NamedTuple):
@@ -39,7 +41,22 @@ def wanted(body: bytes, resolver: PoolResolver) -> bool:
     """Has the body, which the core has been through, such queries with something to do?"""
     if resolver.texts and (resolver.fields.any or resolver.read_meta or resolver.meta_texts):
         return True
-    return resolver.nested and (b"\\" in body or any(hint in body for hint in HINTS))
+    if not resolver.fields.shared and not resolver.nested:
+        return False
+    return b"\\" in body or (any(hint in body for hint in HINTS) and without_fields(orjson.loads(body)))
+
+
+def without_fields(tree: Any) -> bool:
+    """Is there a query that names no fields? It need not be one, where it reads like one."""
+    if isinstance(tree, list):
+        return any(map(without_fields, tree))
+    if not isinstance(tree, dict):
+        return False
+    for name in NAMES:
+        options = tree.get(name)
+        if isinstance(options, dict) and not options.get("fields") and options.get("default_field") is None:
+            return True
+    return any(map(without_fields, tree.values()))
 
 
 def rewrite_texts(states: list[dict[str, Any]], state: int, tree: Any, resolver: PoolResolver) -> None:
@@ -86,7 +103,7 @@ def _defaults(resolver: PoolResolver) -> list[str]:
 
 def _of(target: Target) -> list[str]:
     declared = target.index.settings.get(DEFAULT_FIELD, "*")
-    if target.naming.root is None or declared == "*":
+    if declared == "*" or target.naming.root is None:
         return [target.naming.every]
     if not isinstance(declared, (str, list)):
         raise Refusal(f"the setting [{DEFAULT_FIELD}] is no list of fields")

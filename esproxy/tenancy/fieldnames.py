@@ -1,7 +1,8 @@
 """Names of fields in a request over indices in pools.
 
 What a path or pattern becomes is the layout's (``esproxy.tenancy.naming``). It must be the same for all targets of a request,
-else the request is ``Divided``: it can only be made for one target at a time.
+else the request is ``Divided``: it can only be made for one target at a time. A path that only some of the targets have goes by
+the name that it has there, and is remembered: the others' pools must have nothing of that name (``pools.lacking``).
 
 Of the meta fields ``_routing``, the discriminator, is let through only to be dealt with in the tree
 (``esproxy.rewriting.routing``). ``_id`` is read without its scope where a search sorts by it or makes buckets of it
@@ -10,6 +11,7 @@ Of the meta fields ``_routing``, the discriminator, is let through only to be de
 
 from __future__ import annotations
 
+from esproxy.catalogue.fields import unheld
 from esproxy.errors import Refusal
 from esproxy.tenancy.target import Target
 
@@ -18,7 +20,8 @@ NONE = "_none_"  # no name: stored fields, hits' metadata among them, are not wa
 META = frozenset(
     (
         "_source", "_index", "_id", "_score", "_doc", "_seq_no", "_version", "_primary_term", "_ignored", "_field_names", "_size",
-        "_tier", "_nested_path", "_shard_doc", "_feature", "_doc_count", "_exists_",
+        "_tier", "_nested_path", "_shard_doc", "_feature", "_doc_count", "_exists_", "_data_stream_timestamp", "_index_mode",
+        "_inference_fields", "_ignored_source", "_tsid", "_ts_routing_hash",
     )
 )  # fmt: skip
 
@@ -28,9 +31,14 @@ class Divided(Refusal):
 
 
 class FieldNames:
-    def __init__(self, targets: list[Target]) -> None:
+    def __init__(self, targets: list[Target], sent: dict[str, str]) -> None:
+        """``sent``: gets names that are not the client's → its own, for the answer."""
         self.targets = targets
-        self.any = any(target.naming.any for target in targets)
+        self.sent = sent
+        self.renamed = any(target.naming.any for target in targets)
+        self.shared = not all(target.naming.own_terms for target in targets)
+        self.any = self.renamed or self.shared
+        self.lacking: dict[str, list[Target]] = {}  # physical name of a field → targets that do not have it, where others do
         self.asked: set[str] = set()
         self.defined: frozenset[str] = frozenset()  # by the request itself, under names that stay as they are
         self.none = False  # hits are wanted without metadata
@@ -54,16 +62,31 @@ class FieldNames:
                 return name
         elif "#" in name and any(name.partition("#")[0] in target.joins for target in self.targets):
             raise Refusal(f"the field [{name}], which holds ids of parents, is not available for an index in a pool")
-        elif "*" not in name:
+        if "*" not in name:
             self.asked.add(name.partition("^")[0])
-        if not self.any or name.partition("^")[0].partition(".")[0] in self.defined:
+        if not self.any or (name.partition("^")[0].partition(".")[0] in self.defined and not self.shared):
             return name
         bare, boost, rest = name.partition("^")
-        found = {target.naming.field(bare) for target in self.targets}
+        without = [] if "*" in bare else [t for t in self.targets if not t.naming.own_terms and not t.naming.has(bare)]
+        found = {target.naming.field(bare) for target in self.targets if target not in without} or {unheld(bare)}
         if len(found) != 1:
             raise Divided(f"the field [{bare}] has different names in the pools of these indices: search them one by one")
-        return found.pop() + boost + rest
+        physical = found.pop()
+        if without and len(without) < len(self.targets):
+            self.lacking[physical] = without
+        if without and physical != bare:
+            self.sent[physical] = bare
+        return physical + boost + rest
+
+    def in_source(self, name: str) -> str:
+        """What to send for a path or pattern of a source filter. Raises Refusal."""
+        if not self.renamed or name.partition(".")[0] in self.defined:
+            return name
+        found = {target.naming.in_source(name) for target in self.targets}
+        if len(found) != 1:
+            raise Divided(f"the field [{name}] has different names in the pools of these indices: search them one by one")
+        return found.pop()
 
     def lacks(self, target: Target) -> bool:
         """Was a field asked for that the index may have got since its document was read?"""
-        return bool(self.asked) and target.naming.inferred and any(name not in target.index.fields for name in self.asked)
+        return bool(self.asked) and target.naming.inferred and not all(map(target.naming.has, self.asked))

@@ -23,14 +23,15 @@ from esproxy import exact
 from esproxy.api.kinds import Kind, Op
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import Index
-from esproxy.catalogue.dynamic_rules import OBJECTS, is_false
-from esproxy.catalogue.fields import flatten, hides, nest
+from esproxy.catalogue.dynamic_rules import is_false
+from esproxy.catalogue.fields import flatten, held, hides, is_below, nest, unheld
 from esproxy.catalogue.objects import logical_definition, logical_object, logical_text, object_mapping
 from esproxy.catalogue.pools import ROOT
 from esproxy.catalogue.renaming import Renames, logical_path
 from esproxy.core import Action
 from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.expressions import matching
+from esproxy.tenancy.text import quoted
 
 SPACE = b" \t\r\n"
 DOC_COUNT = "_doc_count"
@@ -38,7 +39,6 @@ DOC_COUNT = "_doc_count"
 META_MEMBERS = frozenset(
     ("_id", "_index", "_source", "_routing", "_field_names", "_ignored", "_nested_path", "_seq_no", "_version")
 )  # fmt: skip
-KEYED = ("flattened", "flat_object")  # types that have a field for each key of a value
 
 
 class Naming(Protocol):
@@ -73,7 +73,14 @@ class Naming(Protocol):
         """What the core does at a kind by itself, for an answer about this index alone."""
 
     def field(self, name: str) -> str:
-        """The physical path or pattern. Raises Refusal."""
+        """The physical path; for a path that the index does not have, one that nothing in the pool has. A pattern is left to be
+        expanded where others have fields."""
+
+    def has(self, name: str) -> bool:
+        """Has the index this path, or is every path its own?"""
+
+    def in_source(self, name: str) -> str:
+        """The path or pattern in documents as they are stored. Raises Refusal."""
 
     def logical(self, physical: str) -> str:
         """The client's name of a path in an answer."""
@@ -83,6 +90,9 @@ class Naming(Protocol):
 
     def document(self, raw: bytes) -> bytes:
         """A document as it is stored."""
+
+    def sample(self, raw: bytes) -> bytes:
+        """A document that is only looked at: nothing in it meets a field that the index does not have. Raises ValueError."""
 
     def source(self, raw: bytes) -> bytes:
         """A stored document, or the part of it that a node gives, as the client wrote it."""
@@ -143,6 +153,16 @@ class Shared:
         return Renames.of(self.index.fields, hides(self.index))
 
     def field(self, name: str) -> str:
+        if self.own_terms:
+            return self.in_source(name)
+        if "*" in name:
+            return name
+        return held(name, self.index.fields) or unheld(name)
+
+    def has(self, name: str) -> bool:
+        return held(name, self.index.fields) is not None
+
+    def in_source(self, name: str) -> str:
         exact = self.renamed.get(name)
         if exact is not None:
             return exact
@@ -172,24 +192,22 @@ class Shared:
             if not at:
                 return None
         path = self.paths[at]
-        if at != physical and not self._below(self.index.fields[path].type, physical[len(at) + 1 :]):
-            return None
+        if at != physical and not is_below(self.index.fields[path].type, physical[len(at) + 1 :]):
+            return None  # another's multi-field
         return path + physical[len(at) :]
-
-    def _below(self, definition: dict[str, Any], rest: str) -> bool:
-        """Is what the pool has below a field the index's, too? Its multi-fields may be others'."""
-        kind, first = definition.get("type"), rest.partition(".")[0]
-        return kind not in OBJECTS and (first[0] == "_" or kind in KEYED or first in (definition.get("fields") or {}))
 
     def document(self, raw: bytes) -> bytes:
         return self.renames.physical_document(raw)
+
+    def sample(self, raw: bytes) -> bytes:
+        return Renames.of(self.index.fields, True).physical_document(raw)
 
     def source(self, raw: bytes) -> bytes:
         return self.renames.logical_document(raw)
 
     def text(self, text: str) -> str:
         for path, name in self.renamed.items():
-            text = text.replace(f"[{name}]", f"[{path}]")
+            text = quoted(text, name, path)
             own, logical = name.rpartition(".")[2], path.rpartition(".")[2]
             if own != logical:
                 text = text.replace(f'"{own}"', f'"{logical}"')  # a document that is quoted
@@ -248,6 +266,12 @@ class Nested:
     def field(self, name: str) -> str:
         return self.prefix + name
 
+    def has(self, name: str) -> bool:
+        return True
+
+    def in_source(self, name: str) -> str:
+        return self.prefix + name
+
     def logical(self, physical: str) -> str:
         return physical.removeprefix(self.prefix)
 
@@ -264,6 +288,9 @@ class Nested:
             if DOC_COUNT in members:
                 return self._counted(raw)
         return self.front + raw + b"}"
+
+    def sample(self, raw: bytes) -> bytes:
+        return self.document(raw)
 
     def _counted(self, raw: bytes) -> bytes:
         tree = exact.loads(raw)
@@ -316,6 +343,12 @@ class Alone:
     def field(self, name: str) -> str:
         return name
 
+    def has(self, name: str) -> bool:
+        return True
+
+    def in_source(self, name: str) -> str:
+        return name
+
     def logical(self, physical: str) -> str:
         return physical
 
@@ -323,6 +356,9 @@ class Alone:
         return physical
 
     def document(self, raw: bytes) -> bytes:
+        return raw
+
+    def sample(self, raw: bytes) -> bytes:
         return raw
 
     def source(self, raw: bytes) -> bytes:

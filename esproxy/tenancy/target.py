@@ -155,9 +155,13 @@ class Target:
     @of_index
     def plain(self) -> frozenset[bytes]:
         """Names of fields, as they stand in a body, that need no thought: they are there, and called so in the pool."""
-        own = self.naming.any or self.joins
-        names = () if own else (path for path, field in self.index.fields.items() if field.physical == path)
-        return frozenset(orjson.dumps(name) for name in names if not name.startswith("_") and "#" not in name and "*" not in name)
+        if self.naming.any or self.joins:
+            return frozenset()
+        found = set()
+        for path, field in self.index.fields.items():
+            if field.physical == path:
+                found |= {path, *(f"{path}.{name}" for name in field.type.get("fields") or {})}
+        return frozenset(orjson.dumps(name) for name in found if not name.startswith("_") and "#" not in name and "*" not in name)
 
     @of_index
     def joins(self) -> list[str]:
@@ -261,11 +265,12 @@ def _request_bindings(targets: list[Target], *, filtered: bool, defines: bool = 
     return core.Bindings(actions)
 
 
-def answer_bindings(targets: Sequence[Target], *, keep_tags: bool) -> core.Bindings:
-    """Answers from pools. Where some field has a physical name of its own, names of fields are dealt with too."""
-    if len(targets) == 1:
+def answer_bindings(targets: Sequence[Target], *, keep_tags: bool, renamed: bool = False) -> core.Bindings:
+    """Answers from pools. Where some field has a physical name of its own, or was sent by one (``renamed``), names of fields are
+    dealt with too."""
+    if len(targets) == 1 and not renamed:
         return targets[0].restored[keep_tags]
-    renames = any(target.naming.any for target in targets)
+    renames = renamed or any(target.naming.any for target in targets)
     return _answer(keep_tags, ((Kind.FIELD, Action(Op.STOP)),) if renames else ())
 
 

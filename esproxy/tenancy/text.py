@@ -8,6 +8,10 @@ Everything else is the client's own text and stays.
 
 from __future__ import annotations
 
+import re
+
+from esproxy.languages.lucene_lexer import escape
+
 NAME_CHARS = frozenset(",abcdefghijklmnopqrstuvwxyz0123456789_.-*~+<>{}/|!@$%&()=;ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 BEFORE_NAME = frozenset(" [\"'(,-</=:{")
 CONTEXTS = (
@@ -56,6 +60,13 @@ def restore_text(text: str, prefix: str, spelled: dict[str, str], *, anywhere: b
         at = text.find(prefix, end)
     out.append(text[done:])
     return "".join(out)
+
+
+def quoted(text: str, physical: str, name: str) -> str:
+    """Text with a field's name as the client knows it, wherever it stands whole."""
+    if escape(physical) in text:
+        text = text.replace(escape(physical), escape(name))
+    return re.sub(rf"(?<![\w.~]){re.escape(physical)}(?![\w~])", lambda _: name, text) if physical in text else text
 
 
 def _known(token: str, spelled: dict[str, str]) -> tuple[str, str | None]:

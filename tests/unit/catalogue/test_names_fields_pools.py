@@ -76,10 +76,69 @@ def test_field_in_an_object_that_ignores_what_it_does_not_know_never_has_its_pla
 
 def test_definition_that_names_other_fields_names_them_as_they_are_called():
     claims = {"b": TEXT, "o": LONG}
-    wanted = {"a": {"type": "text", "copy_to": ["b", "later"]}, "z": {"type": "alias", "path": "o.x"}, "b": LONG, "o.x": LONG}
+    below = {"type": "text", "fields": {"raw": {"type": "keyword"}}}
+    wanted = {
+        "a": {"type": "text", "copy_to": ["b", "o.x"]}, "b": LONG, "o.x": LONG, "m": below,
+        "z": {"type": "alias", "path": "o.x"}, "y": {"type": "alias", "path": "m.raw"},
+    }  # fmt: skip
     placed = fields.place(wanted, {}, claims)
-    assert claims["a"]["copy_to"] == ["b~2", "later"] and claims["z"]["path"] == "o~2.x"
-    assert placed["a"].type["copy_to"] == ["b", "later"]
+    assert claims["a"]["copy_to"] == ["b~2", "o~2.x"] and claims["z"]["path"] == "o~2.x" and claims["y"]["path"] == "m.raw"
+    assert placed["a"].type["copy_to"] == ["b", "o.x"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "told"),
+    [
+        ({"type": "alias", "path": "secret"}, r"Invalid \[path\] value \[secret\] for field alias \[a\]: an alias must refer to"),
+        ({"type": "alias", "path": "a"}, "cannot refer to itself"),
+        ({"type": "alias", "path": "m.raw"}, "must refer to an existing field"),
+        ({"type": "text", "copy_to": "secret"}, r"\[a\] cannot be copied to \[secret\]"),
+    ],
+)
+def test_definition_that_names_a_field_of_others_is_refused(definition: dict[str, Any], told: str):
+    claims = {"secret": LONG, "m": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}
+    with pytest.raises(Refusal, match=told):
+        fields.place({"a": definition}, {"m": Field(TEXT, "m")}, claims)
+    assert set(claims) == {"secret", "m"}
+    alone = fields.place({"a": definition}, {}, {}, alone=True)
+    assert alone["a"].physical == "a"
+
+
+@pytest.mark.parametrize("path", ["secret", "a.b", "a~2", "a~00", "~00", "", ".a", "o.x~3.y"])
+def test_name_that_an_index_does_not_have_is_none_that_a_pool_has(path: str):
+    sent = fields.unheld(path)
+    claims: dict[str, Any] = {}
+    fields.place({path or "x": LONG, "c~00.b": TEXT, "secret~00": TEXT, "~00": TEXT, "esproxy": TEXT}, {}, claims)
+    assert not fields.is_there(sent, claims) and not fields.is_there(sent.partition(".")[0], claims)
+    assert not path or path.startswith(".") or ".".join(map(fields.restored, sent.split(".")[:1])) == path.partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "physical"),
+    [
+        ("t", "t~2"), ("t.raw", "t~2.raw"), ("t.other", None), ("t._2gram", "t~2._2gram"), ("o", "o"), ("o.x", "o.x"),
+        ("o.y", None),
+        ("f.any.key", "f.any.key"), ("r.topic", "r.topic"), ("secret", None), ("o._x", None), ("", None),
+    ],
+)  # fmt: skip
+def test_path_of_an_index_is_its_fields_and_what_their_types_make(path: str, physical: str | None):
+    known = {
+        "t": Field({"type": "text", "fields": {"raw": {"type": "keyword"}}}, "t~2"),
+        "o": Field({"type": "object"}, "o"), "o.x": Field(LONG, "o.x"),
+        "f": Field({"type": "flattened"}, "f"), "r": Field({"type": "rank_features"}, "r"),
+    }  # fmt: skip
+    assert fields.held(path, known) == physical
+    claims = {field.physical: field.type for field in known.values()}
+    assert physical is None or fields.is_there(physical, claims)
+
+
+def test_mapping_that_copies_to_what_it_does_not_have_is_alone():
+    copied = {"properties": {"a": {"type": "text", "copy_to": ["b", "later"]}, "b": TEXT}}
+    templates = [{"t": {"mapping": {"type": "keyword", "copy_to": "all"}}}]
+    assert fields.strangers(copied) == {"later"} and fields.strangers({"dynamic_templates": templates}) == {"all"}
+    assert fields.strangers({"dynamic_templates": templates, "properties": {"all": TEXT}}) == set()
+    for layout, reason in (("shared", "copies"), ("per-tenant", None)):
+        assert pools.reason_for_one(Plan(layout, copied)) == reason
 
 
 def test_mapping_flattened_and_nested_is_the_same():

@@ -42,6 +42,7 @@ TARGETS = {
     "own": DedicatedTarget("acme", "own", Entry(0, "dedicated", "", physical="acme.own")),
 }
 PLAN = SimpleNamespace(
+    fields={},
     owner=lambda: SimpleNamespace(id="acme", names=SimpleNamespace(prefix="acme.")),
     typed=True,
     cluster=gate().gateway.clusters["main"],

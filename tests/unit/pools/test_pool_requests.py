@@ -76,7 +76,7 @@ def test_search_by_parameter_goes_into_the_body() -> None:
     it = gate()
     it.ask("GET", "/books/_search?q=w:x&default_operator=AND&lenient=true&size=3&sort=w:desc", b"", lambda send: hits())
     term = {"prefix": {"_routing": "acme.18:"}}
-    query = {"query_string": {"query": "w:x", "default_operator": "AND", "lenient": True}}
+    query = {"query_string": {"query": "w:x", "default_operator": "AND", "lenient": True, "fields": ["w"]}}
     assert it.body == {"query": wrapped(query, term)}
     assert b"q=" not in it.sent.target and b"routing" not in it.sent.target
 
@@ -86,12 +86,16 @@ def test_search_by_parameter_goes_into_the_body() -> None:
     [
         ({"docvalue_fields": ["*"]}, {"docvalue_fields": ["n~2", "w"]}),
         ({"docvalue_fields": [{"field": "n*", "format": "x"}, "s*"]}, {"docvalue_fields": [{"field": "n~2", "format": "x"}]}),
-        ({"docvalue_fields": ["s*"]}, {"docvalue_fields": ["esproxy~none"]}),
+        ({"docvalue_fields": ["s*"]}, {"docvalue_fields": ["esproxy~00"]}),
         (
             {"fields": ["w", "*"], "runtime_mappings": {"r": {"fields": {"a": {"type": "long"}}}}},
-            {"fields": ["w", "n~2", "r", "r.a", "w"]},
+            {"fields": ["w", "n~2", "r~00", "r~00.a", "w"]},
         ),
-        ({"fields": ["_*", "secret"]}, {"fields": ["_*", "secret"]}),
+        ({"fields": ["_*", "secret"]}, {"fields": ["secret~00"]}),
+        (
+            {"fields": [{"field": "secret", "include_unmapped": True}, {"field": "s*", "include_unmapped": True}]},
+            {"fields": [{"field": "secret", "include_unmapped": True}, {"field": "s*", "include_unmapped": True}]},
+        ),
     ],
 )
 def test_pattern_of_fields_is_the_index_s_own_where_others_have_theirs(body: dict[str, Any], sent: dict[str, Any]) -> None:
@@ -117,7 +121,7 @@ def test_pattern_in_a_parameter_is_the_index_s_own_fields() -> None:
 
 @pytest.mark.parametrize("query", ["multi_match", "query_string", "simple_query_string"])
 def test_query_over_a_pattern_of_fields_is_over_the_index_s_own(query: str) -> None:
-    for fields, sent in ((["w*^2", "n*"], ["w^2", "n~2"]), (["s*"], ["esproxy~none"])):
+    for fields, sent in ((["w*^2", "n*"], ["w^2", "n~2"]), (["s*", "_u*"], ["esproxy~00"])):
         it = gate()
         it.ask("POST", "/logs/_search", {"query": {query: {"query": "a", "fields": fields}}}, lambda send: hits())
         assert orjson.dumps(sent) in it.sent.body
