@@ -63,7 +63,7 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
     if resolver.fields.shared and (resolver.patterned or without_fields(tree)):
         fresh = yield from request.freshest(targets)
         resolver.fields.targets = fresh
-        defined = resolver.fields.defined.union(made_by(tree))
+        defined = made_by(tree, resolver.fields.sent)
         shown = request.plan.route.row.name == "indices.validate_query"
         Patterns(resolver.fields, fresh, defined, shown=shown).expand(request.plan.cluster.engine.tables.states, state, tree)
     if wanted(body, resolver):

@@ -5,7 +5,7 @@ fields that it matches. Queries for a text leave out those of types that know no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from esproxy.catalogue.dynamic_rules import OBJECTS
@@ -29,16 +29,14 @@ TEXT_QUERIES = ("query_string", "simple_query_string", "multi_match", "combined_
 
 
 class Patterns:
-    """``defined``: fields that the request itself makes."""
-
     def __init__(
-        self, names: FieldNames, targets: list[Target], defined: Collection[str] = (), *, shown: bool = False
+        self, names: FieldNames, targets: list[Target], defined: Mapping[str, str] | None = None, *, shown: bool = False
     ) -> None:
-        """``shown``: the answer tells what became of a query."""
+        """``defined``: what the request makes, by the client's names; ``shown``: the answer tells of a query."""
         self.names = names
         self.shown = shown
         self.targets = targets
-        self.defined = {names.sent.get(physical, physical): physical for physical in defined}
+        self.defined = defined or {}
 
     def matched(self, pattern: str, *, text: bool = False) -> list[str]:
         """The physical names of the fields that a pattern matches; ``text``: those that are searched for a text."""
@@ -128,12 +126,15 @@ class Patterns:
         return out
 
 
-def made_by(tree: dict[str, Any]) -> Iterator[str]:
-    """The runtime and derived fields that a request makes, those in composites among them."""
+def made_by(tree: dict[str, Any], sent: Mapping[str, str]) -> dict[str, str]:
+    """The runtime and derived fields that a request makes, those in composites among them: the client's name → the one sent."""
+    found = {}
     for kind in ("runtime_mappings", "derived"):
-        for name, definition in (tree.get(kind) or {}).items():
-            yield name
-            yield from (f"{name}.{inner}" for inner in (definition or {}).get("fields") or {})
+        for physical, definition in (tree.get(kind) or {}).items():
+            name = sent.get(physical, physical)
+            found[name] = physical
+            found |= {f"{name}.{inner}": f"{physical}.{inner}" for inner in (definition or {}).get("fields") or {}}
+    return found
 
 
 def _leaves(target: Target, text: bool) -> Iterator[str]:
