@@ -64,6 +64,7 @@ class Plan:
         plan.__dict__.update(self.__dict__)
         plan.head = head
         plan.spelled = self.spelled.copy()
+        plan.fields = {}
         return plan
 
     @property

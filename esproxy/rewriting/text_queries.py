@@ -43,7 +43,7 @@ def wanted(body: bytes, resolver: PoolResolver) -> bool:
         return True
     if not resolver.fields.shared and not resolver.nested:
         return False
-    return b"\\" in body or (any(hint in body for hint in HINTS) and without_fields(orjson.loads(body)))
+    return b"\\u" in body or (any(hint in body for hint in HINTS) and without_fields(orjson.loads(body)))
 
 
 def without_fields(tree: Any) -> bool:
