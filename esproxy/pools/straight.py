@@ -93,7 +93,7 @@ class Search(Form):
     def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
         super().__init__(request, name, directory, index)
         plan = request.plan
-        self.neutral = _resolver(plan, self.target)  # which has been asked nothing
+        self.neutral = PoolResolver(plan, [self.target])  # which has been asked nothing
         assert plan.endpoint.request is not None
         self.state = plan.endpoint.request
         query, where = physical_query(plan, [self.target], self.neutral), path(request, [self.target])
@@ -227,14 +227,8 @@ class _Names:
         if kind is Kind.FIELD and raw in self.plain:
             return raw
         if self.asked is None:
-            self.asked = _resolver(self.plan, self.target)
+            self.asked = PoolResolver(self.plan, [self.target])
         return self.asked(kind, raw)
-
-
-def _resolver(plan: Plan, target: Target) -> PoolResolver:
-    resolver = PoolResolver(plan, [target])
-    resolver.fields.routed = 0
-    return resolver
 
 
 def straight(pools: Pools, plan: Plan, body: bytes) -> Straight | None:

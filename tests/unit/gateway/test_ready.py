@@ -166,6 +166,13 @@ def test_documents_are_kept_as_one_head_and_each_is_sent_for_its_own_id(engine, 
     assert len(kept(gate)) == 2  # with the parameter and without
 
 
+def test_refusal_quotes_the_path_of_its_own_request():
+    gate = gateway("elasticsearch")
+    for id in ("1", "2", "1"):
+        _, step = gate.open(Head("GET", f"/books/_doc/{id}".encode(), [(b"x-tenant", b"acme"), *JSON]), b"{}", True)
+        assert isinstance(step, Reply) and f"[GET /books/_doc/{id}]".encode() in step.body
+
+
 @pytest.mark.parametrize("pooled", [False, True])
 def test_document_without_an_id_is_none_that_was_kept_with_one(pooled):
     targets = ["/logs/_doc/1", "/logs/_doc/", "/logs/_doc", "/logs/_doc/2"]

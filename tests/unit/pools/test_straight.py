@@ -161,6 +161,12 @@ def test_plain_search_of_one_index_takes_no_procedure(target: str) -> None:
     assert isinstance(first_step(gate(), target, QUERY), Send)
 
 
+def test_search_whose_answer_is_yaml_is_a_procedure() -> None:
+    headers = [(b"x-tenant", b"acme"), (b"accept", b"application/yaml"), *JSON]
+    step = gate().gateway.open(Head("POST", b"/logs/_search", headers), orjson.dumps(QUERY), True)[1]
+    assert isinstance(step, Need)
+
+
 def test_document_by_id_takes_no_procedure() -> None:
     it = gate()
     for id in (b"1", b"a-B_2"):
@@ -204,10 +210,10 @@ def change(it: Gate, **entry: Any) -> None:
     it.put(names.directory_id("acme"), new)
 
 
-def renumber(it: Gate) -> None:
+def renumber(it: Gate, n: int = 19) -> None:
     """logs is deleted and made again."""
-    change(it, n=19)
-    it.put(names.index_id("acme", 19), Index("acme", "logs", 19, "shared", "pool~logs", {}, {}, fields={"w": Field(TEXT, "w")}))
+    change(it, n=n)
+    it.put(names.index_id("acme", n), Index("acme", "logs", n, "shared", "pool~logs", {}, {}, fields={"w": Field(TEXT, "w")}))
 
 
 def test_index_made_again_gets_its_own_filter() -> None:
@@ -266,6 +272,18 @@ def test_answer_over_an_index_that_was_made_again_is_asked_for_again() -> None:
     assert [b"acme.17:" in send.body for send in it.sends] == [True, False]
 
 
+def test_search_of_an_index_that_is_made_again_all_the_time_fails() -> None:
+    it = gate()
+
+    def node(send: Send) -> Any:
+        assert len(it.sends) < 20, "this does not end"
+        renumber(it, 20 + len(it.sends))
+        return hits()
+
+    status, answer = it.ask("POST", "/logs/_search", QUERY, node)
+    assert status == 503 and "changes all the time" in answer["error"]["reason"]
+
+
 def test_answer_over_an_index_that_is_gone_is_not_given() -> None:
     it = gate()
 
@@ -311,6 +329,18 @@ def test_large_answer_streams_and_is_cut_when_its_index_was_made_again() -> None
         assert any(isinstance(step, Write) and step.head is not None for step in out)
         assert isinstance(end, Abort) if changed else (isinstance(end, Write) and end.last)
         assert b"acme.17:" not in b"".join(step.data for step in out if isinstance(step, Write))
+
+
+def test_id_that_is_too_long_behind_its_scope_is_refused() -> None:
+    it = gate()
+    number = 10**80
+    change(it, n=number)
+    it.put(names.index_id("acme", number), Index("acme", "logs", number, "shared", "pool~logs", {}, {}))
+    room = 512 - len(f"acme.{number}:")
+    for length, status in ((room, 200), (room + 1, 400), (room, 200)):
+        found = {"_index": "pool~logs-1", "_id": f"acme.{number}:" + "x" * length, "found": True, "_source": {}}
+        assert it.ask("GET", "/logs/_doc/" + "x" * length, b"", lambda send, found=found: found)[0] == status
+    assert len(it.sends) == 2
 
 
 def test_form_is_its_tenants_own() -> None:
