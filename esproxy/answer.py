@@ -21,6 +21,7 @@ from esproxy.budget import FREE, tree_cost
 from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
+from esproxy.languages.painless_guard import unguarded
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text, node_id
 from esproxy.metadata.settings import restore_settings
@@ -55,7 +56,7 @@ class AnswerResolver:
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            text = self.plan.restored(painless.restored(value, self.prefix))
+            text = self.plan.restored(painless.restored(unguarded(value, self.prefix), self.prefix))
             return orjson.dumps(masked_text(self.plan.cluster, self.plan.owner().id, text))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own, self.node))

@@ -4,6 +4,8 @@
     esproxy serve --upstream http://127.0.0.1:9200 --tenants acme,zenith
     esproxy check esproxy.toml
     esproxy sharing --config esproxy.toml
+    esproxy routes --engine opensearch
+    esproxy rules --engine elasticsearch _global.bulk
     esproxy demo --once
 
 Exit statuses: 0 all is well; 1 the configuration has problems; 2 the command was not understood; 3 the proxy could
@@ -16,7 +18,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from esproxy import __version__
@@ -53,6 +55,15 @@ def parser(wants_demo: bool = False) -> argparse.ArgumentParser:
     shared = commands.add_parser("sharing", help="report how many indices share physical ones, and why the others do not")
     shared.set_defaults(run=run_sharing)
     shared.add_argument("--config", metavar="FILE", help=f"the configuration (default: what {CONFIG_VARIABLE} names)")
+
+    for name, run, what in (
+        ("routes", run_routes, "print which requests are served, and where"),
+        ("rules", run_rules, "print what each position of a body means, and why"),
+    ):
+        printed = commands.add_parser(name, help=what)
+        printed.set_defaults(run=run)
+        printed.add_argument("--engine", choices=("elasticsearch", "opensearch"), default="elasticsearch")
+        printed.add_argument("word", nargs="?", default="", metavar="WORD", help="only lines that hold it")
 
     demo = commands.add_parser("demo", help="set up a node, the proxy and tenants, and show what each sees")
     if wants_demo:
@@ -149,6 +160,26 @@ def run_sharing(args: argparse.Namespace) -> int:
         return FAILED
     print("\n".join(lines(found)))
     return 0
+
+
+def run_routes(args: argparse.Namespace) -> int:
+    from esproxy.listing import routes
+
+    return say(routes(args.engine, args.word))
+
+
+def run_rules(args: argparse.Namespace) -> int:
+    from esproxy.listing import rules
+
+    return say(rules(args.engine, args.word))
+
+
+def say(lines: Iterator[str]) -> int:
+    """Print the lines there are; to find none is a failure, as for what searches."""
+    found = list(lines)
+    if found:
+        print("\n".join(found))
+    return 0 if found else PROBLEMS
 
 
 def say_problems(error: ConfigError) -> int:

@@ -11,7 +11,7 @@ ENDPOINTS = (
     # documents and search
     "info", "ping", "index", "create", "get", "exists", "get_source", "exists_source", "update", "delete", "bulk", "mget",
     "search", "count", "msearch", "scroll", "clear_scroll", "open_point_in_time", "close_point_in_time",
-    "delete_by_query", "update_by_query", "field_caps", "explain",
+    "delete_by_query", "update_by_query", "field_caps", "explain", "reindex", "rank_eval", "terms_enum",
     # indices
     "indices.create", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.put_mapping",
     "indices.get_field_mapping", "indices.refresh", "indices.flush", "indices.get_settings", "indices.put_settings",
@@ -33,6 +33,7 @@ ENDPOINTS = (
     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate", "ingest.processor_grok",
     # tasks
     "tasks.list", "tasks.get", "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle",
+    "reindex_rethrottle",
     # cluster and cat
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
@@ -52,7 +53,7 @@ VIRTUAL = frozenset(
 BECOME = frozenset(
     ("search_template", "msearch_template",
      "ingest.put_pipeline", "ingest.get_pipeline", "ingest.delete_pipeline", "ingest.simulate",
-     "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle")
+     "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle", "reindex_rethrottle")
 )  # fmt: skip
 
 FRAMING = {"bulk": "bulk", "msearch": "msearch", "msearch_template": "templates"}

@@ -188,8 +188,9 @@ BODIES: list[Row] = [
     Member(AGG + "Aggregate", Ref("esproxy:UnsignedLongTerms"), _OWN),
 ]
 
+NOT_HERE = frozenset(("open_point_in_time", "close_point_in_time", "indices.remove_block", "terms_enum"))
 ENDPOINTS = (
-    *(name for name in base.ENDPOINTS if name not in ("open_point_in_time", "close_point_in_time", "indices.remove_block")),
+    *(name for name in base.ENDPOINTS if name not in NOT_HERE),
     "create_pit",
     "delete_pit",
     "indices.upgrade",

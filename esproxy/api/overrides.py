@@ -11,7 +11,7 @@ in ``opensearch``.
 
 from __future__ import annotations
 
-from esproxy.api import administration, ingest, scripts, tasks, templates
+from esproxy.api import administration, ingest, reindex, scripts, tasks, templates
 from esproxy.api.kinds import Kind
 from esproxy.api.parsers import ERRORS, FORMS, SYNTAX
 from esproxy.api.patch import Alias, Also, Ensure, Is, Keys, New, Noted, QueryRoot, Row, Variant
@@ -359,6 +359,7 @@ LANGUAGES: list[Row] = [
 ROWS: list[Row] = [
     *VERDICTS, *NAMES, *NO_NAMES, *SYNTAX, *ROOT_ROWS, *FORMS, *BY_FIELD, *LANGUAGES, *ERRORS, *administration.ROWS,
     *templates.ROWS, *scripts.ROWS, *ingest.ROWS, *tasks.ROWS,
+    *reindex.ROWS,
 ]  # fmt: skip
 
 # --- bodies that no endpoint names -----------------------------------------------------------------------------

@@ -28,7 +28,8 @@ class Row:
     ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
     anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
     the rule table alone, "text" for one without names, "virtual" for one that is
-    made here, "template" for one that becomes a search, "pipeline" for pipelines, "tasks" for lists of tasks.
+    made here, "template" for one that becomes a search, "pipeline" for pipelines, "tasks" for
+    lists of tasks, "reindex" and "rank_eval" for what has scripts and templates that are read behind the pass.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -50,6 +51,8 @@ class Row:
 
 # The orders in which nodes list methods.
 ORDERS = {"elasticsearch": ("GET", "POST", "PUT", "DELETE", "HEAD"), "opensearch": ("GET", "PUT", "POST", "HEAD", "DELETE")}
+
+RETHROTTLED = ("update_by_query", "delete_by_query", "reindex")
 
 ENDPOINTS = {
     row.name: row
@@ -85,6 +88,9 @@ ENDPOINTS = {
         Row("delete_pit"),
         Row("delete_by_query"),
         Row("update_by_query"),
+        Row("reindex", answer="reindex"),
+        Row("rank_eval", all=True, answer="rank_eval"),
+        Row("terms_enum"),
         Row("field_caps", all=True),
         Row("explain"),
         Row("indices.flush", all=True),
@@ -149,7 +155,7 @@ ENDPOINTS = {
         Row("msearch_template", all=True, names=Kind.STORED_SCRIPT, answer="template"),
         *(
             Row(name, names=Kind.TASK, answer="tasks", keyed=True)
-            for name in ("tasks.list", "tasks.get", "tasks.cancel", "update_by_query_rethrottle", "delete_by_query_rethrottle")
+            for name in ("tasks.list", "tasks.get", "tasks.cancel", *(f"{name}_rethrottle" for name in RETHROTTLED))
         ),
         Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),

@@ -34,11 +34,11 @@ def searched_template(plan: Plan, body: bytes, media: bytes, limit: int, depth: 
         return (yield from _several(plan, body, media, limit, depth))
     template = exact.loads(body)
     physical_target(plan)  # for its strictness: parameters that are none
-    told = yield _render(plan, template, limit)
+    told = yield render(plan, template, limit)
     if told.status != 200:
-        return _node_error(plan, told)
+        return node_error(plan, told)
     search = as_another(plan, _target(plan, b"/_search"), media)
-    made, _ = sent(search, _made(told, template), depth)
+    made, _ = sent(search, made_of(told, template), depth)
     answer = yield _call(search, made, media, limit)
     reply = _reply(search, answer, limit)
     return reply if search.product or reply.status != 200 else _with_status(search, reply)
@@ -59,13 +59,14 @@ def _target(plan: Plan, verb: bytes) -> bytes:
     return before + verb + mark + query
 
 
-def _render(plan: Plan, template: dict[str, Any], limit: int) -> Call:
+def render(plan: Plan, template: dict[str, Any], limit: int) -> Call:
+    """What asks a node to make a search of a template."""
     wanted = {key: template[key] for key in ("id", "source", "params") if key in template}
     headers = [(b"accept", b"application/json"), (b"content-type", b"application/json")]
     return Call(Send(plan.cluster.name, "POST", b"/_render/template", headers, exact.dumps(wanted), True, True), limit)
 
 
-def _made(told: Answer, template: dict[str, Any]) -> bytes:
+def made_of(told: Answer, template: dict[str, Any]) -> bytes:
     """The search that a template has become, as the node wrote it into its answer: it may be anything. Raises Refusal."""
     raw = told.body.strip()
     if not (raw.startswith(FRONT) and raw.endswith(b"}")):
@@ -101,7 +102,8 @@ def _reply(search: Plan, answer: Answer, limit: int) -> Reply:
     return Reply(client_status(search, answer.status), client_headers(search, head), body)
 
 
-def _node_error(plan: Plan, answer: Answer) -> Reply:
+def node_error(plan: Plan, answer: Answer) -> Reply:
+    """A node's refusal, as the client's."""
     if not is_error(answer.status, answer.body):
         raise Failed("the node's answer could not be understood", status=502)
     return Reply(answer.status, client_headers(plan, AnswerHead(answer.status, answer.headers)), restore_error(plan, answer.body))
@@ -126,16 +128,16 @@ def _several(plan: Plan, body: bytes, media: bytes, limit: int, depth: int) -> P
     for line in lines[1::2]:
         one = JsonBody(plan, state, depth)
         templates.append(exact.loads(one.end(one.feed(line, True))))
-    told: list[Answer] = yield Calls([_render(plan, template, limit) for template in templates])
+    told: list[Answer] = yield Calls([render(plan, template, limit) for template in templates])
     out: list[bytes] = []
     places: list[dict[str, Any] | None] = []  # an error, or None for the next answer of the node's
     for header, template, answer in zip(lines[::2], templates, told, strict=True):
         try:
             if answer.status != 200:
-                error = orjson.loads(_node_error(plan, answer).body)
+                error = orjson.loads(node_error(plan, answer).body)
                 places.append({"error": error["error"], "status": answer.status})
                 continue
-            made = _one_line(_made(answer, template))
+            made = _one_line(made_of(answer, template))
             out.append(reader.feed(header + b"\n" + made + b"\n", False))
             places.append(None)
         except Refusal as error:

@@ -30,6 +30,7 @@ CONTEXTS = (
     "is [true] and [",
     "find script [",
     "expression [",
+    "its reading from [",
 )
 
 

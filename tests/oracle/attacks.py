@@ -7,6 +7,7 @@ from tests.oracle import (
     attacks_http,
     attacks_ingest,
     attacks_names,
+    attacks_reindex,
     attacks_scripts,
     attacks_search_pipelines,
     attacks_tasks,
@@ -15,6 +16,6 @@ from tests.oracle import (
 from tests.oracle.attack import ATTACKS
 
 __all__ = [
-    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_scripts",
-    "attacks_search_pipelines", "attacks_tasks", "attacks_writes",
+    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_reindex",
+    "attacks_scripts", "attacks_search_pipelines", "attacks_tasks", "attacks_writes",
 ]  # fmt: skip

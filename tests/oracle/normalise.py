@@ -43,7 +43,7 @@ IDENTITY = "names a node, a cluster or one creation of an index: random"
 SEQUENCE = "counts the writes of everybody in the pool"
 SHARDS = "the pool's shards, which are not the index's"
 STATES = r"[A-Z]+ \S*/_(stats|segments|recovery|shard_stores|search_shards)\b"
-TASKS = r"[A-Z]+ (/_tasks|/_(update|delete)_by_query/\S+/_rethrottle)"
+TASKS = r"[A-Z]+ (/_tasks|/_(update_by_query|delete_by_query|reindex)/\S+/_rethrottle)"
 MACHINES = "tells of the operator's machines"
 MASKS = [
     Mask("took", CLOCK),
@@ -74,6 +74,7 @@ MASKS = [
     Mask("**/settings/index/resize/source/uuid", IDENTITY),
     Mask("error/failed_shards/*/node", IDENTITY),
     Mask("responses/*/error/failed_shards/*/node", IDENTITY),
+    Mask("failures/*/error/failed_shards/*/node", IDENTITY),
     Mask("_shards/failures/*/node", IDENTITY),
     Mask("responses/*/error/failed_shards/*/node", IDENTITY),
     Mask("**/hits/*/_node", IDENTITY),

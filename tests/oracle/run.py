@@ -12,7 +12,7 @@ from tests.oracle.answer import Answer, Number, Raw, parse
 from tests.oracle.client import Client
 from tests.oracle.scenario import Call, Engine, Scenario
 
-SCRIPTS = ("plus", "named", "find")  # names that scenarios use for stored scripts
+SCRIPTS = ("plus", "named", "find", "mark")  # names that scenarios use for stored scripts
 Watcher = Callable[[Scenario, Call, Raw], None]
 
 
