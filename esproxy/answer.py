@@ -21,7 +21,7 @@ from esproxy.budget import FREE, tree_cost
 from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
-from esproxy.languages.painless_guard import unguarded
+from esproxy.languages.painless_guard import RUN, unguarded
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text, node_id
 from esproxy.metadata.settings import restore_settings
@@ -31,32 +31,36 @@ from esproxy.tenancy.tenant import COLLECT
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.TEMPLATE, Kind.PATTERN, Kind.SEARCH_PIPELINE)
+GUARDED = ("reindex", "tasks")  # which tell of scripts that are kept in the tenant's indices
 MACHINES = (Kind.NODE, Kind.ADDRESS)
 
 
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("error", "plan", "prefix", "quoted")
+    __slots__ = ("error", "ours", "plan", "prefix", "quoted")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan
         self.prefix = plan.owner().names.prefix
         self.quoted = (self.prefix.encode(), painless.HELPER.encode(), b"][", b"[" + plan.owner().names.inside.encode())
+        self.ours = (b"'%b'" % self.prefix.encode(), painless.HELPER.encode(), RUN.encode())  # in a script
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.TEXT and not any(mark in raw for mark in self.quoted):
             return raw
-        if kind is Kind.SCRIPT and b"'%b'" % self.prefix.encode() not in raw and painless.HELPER.encode() not in raw:
+        if kind is Kind.SCRIPT and not any(mark in raw for mark in self.ours):
             return raw
         value = orjson.loads(raw)
+        if isinstance(value, str) and self.plan.route.row.answer in GUARDED:
+            value = unguarded(value, self.prefix)
         if kind is Kind.SCRIPT:
             return orjson.dumps(painless.restored(value, self.prefix)) if isinstance(value, str) else raw
         if kind is Kind.TEXT:
             if not isinstance(value, str):
                 return raw
-            text = self.plan.restored(painless.restored(unguarded(value, self.prefix), self.prefix))
+            text = self.plan.restored(painless.restored(value, self.prefix))
             return orjson.dumps(masked_text(self.plan.cluster, self.plan.owner().id, text))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own, self.node))

@@ -37,6 +37,8 @@ BEHIND = (
     "ctx._index = esproxyMade.startsWith('<') ? '<' + esproxyPrefix + esproxyMade.substring(1) : esproxyPrefix + esproxyMade }}"
 )
 
+NO_TYPES = frozenset(("else", "if", "return", "new", "throw", "do", "for", "while", "try", "catch", "in", "instanceof"))
+
 
 def guarded(source: str, prefix: str) -> str:
     """The source around a client's. Raises LanguageError for what no node would read, or we could read differently."""
@@ -48,8 +50,8 @@ def guarded(source: str, prefix: str) -> str:
 
 
 def unguarded(text: str, prefix: str) -> str:
-    """Text that quotes such a source, as errors do, without what is ours."""
-    return text.replace(FRONT, "").replace(_behind(prefix), "") if RUN in text else text
+    """Text that quotes such a source, or a part of one, as errors do: without what is ours, or at least without the prefix."""
+    return text.replace(FRONT, "").replace(_behind(prefix), "").replace(f"'{prefix}", "'")
 
 
 def _behind(prefix: str) -> str:
@@ -73,6 +75,8 @@ def _body_of_function(scanner: Scanner, at: int) -> int | None:
     words = 0
     while at < len(scanner.tokens):
         token = scanner.tokens[at]
+        if token.text in NO_TYPES:
+            return None
         if token.kind in (Kind.NAME, Kind.KEYWORD):
             words += scanner.text(at - 1) != "." or not words
         elif scanner.text(at) == "(":

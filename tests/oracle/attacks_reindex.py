@@ -24,11 +24,11 @@ def reindex(script: Any, **more: Any) -> bytes:
 # --- B30, B31: from where and to where --------------------------------------------------------------------
 
 for source in (
-    {"index": RAW}, {"index": ["books", RAW]}, {"index": f"books,{RAW}"}, {"index": "*"}, {"index": "_all"}, {"index": "zenith.*"},
-    {"index": "remote:books"}, {"index": "<{now'zenith.books'}>"}, {"index": ".tasks"}, {"index": []},
+    {"index": RAW}, {"index": ["books", RAW]}, {"index": f"books,{RAW}"}, {"index": "*"}, {"index": "_all"},
+    {"index": "zenith.*"}, {"index": "remote:books"}, {"index": "<{now'zenith.books'}>"}, {"index": ".tasks"}, {"index": []},
     {"index": "books", "query": {"terms": {"k": {"index": RAW, "id": "1", "path": "k"}}}},
     {"index": "books", "query": {"more_like_this": {"like": [{"_index": RAW, "_id": "1"}], "min_term_freq": 1}}},
-    {"index": "books", "runtime_mappings": {"r": {"type": "lookup", "target_index": RAW, "input_field": "k", "target_field": "k"}}},
+    {"index": "books", "runtime_mappings": {"r": {"type": "lookup", "target_index": RAW, "input_field": "k"}}},
 ):  # fmt: skip
     row("B30", request("POST", "/_reindex", {"source": source, "dest": {"index": "copied"}}), *SAFE, twin=COPY)
 for dest in (
@@ -104,7 +104,8 @@ for item in (
     {**RATED, "request": {"query": {"query_string": {"query": f"_index:{RAW}"}}}}, {**RATED, "index": RAW},
 ):  # fmt: skip
     rank("B27", request("POST", "/books/_rank_eval", {"requests": [item], "metric": METRIC}), 200, 400, 404, 405, twin=GOOD)
-for template in ({"source": {"query": LOOKUP}}, {"source": '{"query":{"terms":{"k":{{#toJson}}l{{/toJson}}}}}'}, {"id": "zenith.find"}):
+TEXT = '{"query":{"terms":{"k":{{#toJson}}l{{/toJson}}}}}'
+for template in ({"source": {"query": LOOKUP}}, {"source": TEXT}, {"id": "zenith.find"}):
     body = {
         "requests": [{"id": "q", "template_id": "t", "params": {"l": LOOKUP["terms"]["k"]}, "ratings": []}],
         "templates": [{"id": "t", "template": template}], "metric": METRIC,
@@ -114,6 +115,6 @@ for target in (f"/{RAW}/_rank_eval", f"/_rank_eval?index={RAW}", "/*/_rank_eval"
     rank("B27", request("POST", target, {"requests": [RATED], "metric": METRIC}), 200, 400, 404, 405, twin=GOOD)
 TERMS = request("POST", "/books/_terms_enum", {"field": "k"})
 for target in (f"/{RAW}/_terms_enum", f"/books,{RAW}/_terms_enum", "/*/_terms_enum", f"/books/_terms_enum?index={RAW}"):
-    for body in ({"field": "k.keyword"}, {"field": "_index", "string": ""}, {"field": "_index", "string": "zenith"}, {"field": "_id"}):
+    for body in ({"field": "k.keyword"}, {"field": "_index"}, {"field": "_index", "string": "zenith"}, {"field": "_id"}):
         rank("C35", request("POST", target, {**body, "index_filter": {"match_all": {}}}), 200, 400, 404, 405, twin=TERMS)
 rank("C35", request("POST", "/books/_terms_enum", {"field": "k", "index_filter": LOOKUP}), 200, 400, 404, 405, twin=TERMS)
