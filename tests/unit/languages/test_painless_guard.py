@@ -11,7 +11,7 @@ BEHIND = guarded("", "acme.")[len(FRONT) :]
 
 
 def test_source_stands_in_the_function_and_comes_back():
-    for source in ("ctx._index = 'x'", "return;", "", "if (true) { return }", "x // c\n", "/* } */ ctx.op = 'noop'", "def a = '}'"):
+    for source in ("ctx._index = 1", "return;", "", "if (true) { return }", "x // c\n", "/* } */ ctx.op = 1", "def a = '}'"):
         assert guarded(source, "acme.") == FRONT + source + BEHIND
         assert unguarded(guarded(source, "acme."), "acme.") == source
     assert "'acme.'" in BEHIND and "substring(5)" in BEHIND
