@@ -193,6 +193,8 @@ ENDPOINTS = (
     *(name for name in base.ENDPOINTS if name not in NOT_HERE),
     "create_pit",
     "delete_pit",
+    "get_all_pits",
+    "delete_all_pits",
     "indices.upgrade",
     "indices.upgrade_status",
     "cat.cluster_manager",
@@ -257,6 +259,10 @@ def endpoints(schema: Schema) -> None:
         Ref("esproxy:DeletedPits"),
     )
 
+    for name, method, response in (("get_all_pits", "GET", "GotPits"), ("delete_all_pits", "DELETE", "DeletedPits")):
+        url = ((method,), "/_search/point_in_time/_all")
+        schema.endpoints[name] = EndpointDef(name, [url], {}, dict(common), None, False, Ref(f"esproxy:{response}"))
+
     search_pipelines.endpoints(schema)
     older = schema.endpoints["cat.master"]
     newer = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
@@ -295,6 +301,8 @@ PITS: list[Row] = [
     New("esproxy:CreatedPit", {"pit_id": CURSOR, "_shards": SHARDS, "creation_time": SCALAR}, _OWN),
     New("esproxy:DeletePits", {"pit_id": CURSOR}, _OWN),
     New("esproxy:DeletedPit", {"pit_id": CURSOR, "successful": SCALAR}, _OWN),
+    New("esproxy:GotPit", {"pit_id": CURSOR}, _OWN),
+    New("esproxy:GotPits", {"pits": Ref("esproxy:GotPit")}, _OWN),
     New("esproxy:DeletedPits", {"pits": Ref("esproxy:DeletedPit")}, _OWN),
 ]
 

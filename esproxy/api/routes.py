@@ -29,7 +29,8 @@ class Row:
     anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
     the rule table alone, "text" for one without names, "virtual" for one that is
     made here, "template" for one that becomes a search, "pipeline" for pipelines, "tasks" for
-    lists of tasks, "reindex" and "rank_eval" for what has scripts and templates that are read behind the pass.
+    lists of tasks, "reindex" and "rank_eval" for what has scripts and templates that are read behind the pass,
+    "pits" for all points in time.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -86,6 +87,8 @@ ENDPOINTS = {
         Row("close_point_in_time"),
         Row("create_pit"),
         Row("delete_pit"),
+        Row("get_all_pits", answer="pits", keyed=True),
+        Row("delete_all_pits", answer="pits", keyed=True),
         Row("delete_by_query"),
         Row("update_by_query"),
         Row("reindex", answer="reindex"),

@@ -6,6 +6,7 @@ from esproxy.exchange import Procedure
 from esproxy.plan import Plan
 from esproxy.procedures.health import cluster_health
 from esproxy.procedures.pipelines import pipeline
+from esproxy.procedures.pits import pits
 from esproxy.procedures.rank_eval import rank_eval
 from esproxy.procedures.reindex import reindex
 from esproxy.procedures.rendered import searched_template
@@ -14,7 +15,7 @@ from esproxy.procedures.virtual import virtual
 from esproxy.settings.models import Limits
 from esproxy.spool import Spool
 
-MADE = frozenset(("template", "pipeline", "virtual", "health", "tasks", "reindex", "rank_eval"))
+MADE = frozenset(("template", "pipeline", "virtual", "health", "tasks", "reindex", "rank_eval", "pits"))
 
 
 def made(plan: Plan, body: bytes | Spool, media: bytes | None, limits: Limits) -> Procedure:
@@ -25,6 +26,8 @@ def made(plan: Plan, body: bytes | Spool, media: bytes | None, limits: Limits) -
             return searched_template(plan, whole, media or b"application/json", limits.max_body, limits.max_depth)
         case "pipeline":
             return pipeline(plan, whole, media)
+        case "pits":
+            return pits(plan)
         case "reindex":
             return reindex(plan, whole, media, limits.max_body)
         case "rank_eval":

@@ -77,3 +77,13 @@ for name in ("zenith.stamp", "zenith~p", "*", "_all", "zenith.*", "*p", "a,zenit
     row("W19", request("PUT", "/b51", {"settings": {"index.search.default_pipeline": name}}), 200, 400, twin=KEPT)
     row("W19", request("GET", "/b51/_search"), 200, 400, 404, twin=KEPT)
 row("W19", request("GET", "/_search/pipeline?filter_path=*zenith*"), 200, 400, 404, 405, twin=KEPT)
+
+# --- E05: all points in time, of whomever ------------------------------------------------------------------
+
+ALL = "/_search/point_in_time/_all"
+OWN_PITS = request("GET", ALL)
+for target in (ALL, f"{ALL}?filter_path=*", f"{ALL}?human", "/_search/point_in_time/_all/_all", "/_search/point_in_time/*"):
+    for method in ("GET", "DELETE"):
+        row("E05", request(method, target), 200, 400, 404, 405, twin=OWN_PITS)
+row("E05", request("DELETE", "/_search/point_in_time", {"pit_id": ["_all"]}), 200, 400, 404, 405, twin=OWN_PITS)
+row("E05", request("POST", f"/{RAW}/_search/point_in_time?keep_alive=1m"), 400, 404, 405, twin=OWN_PITS)
