@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tests.oracle import attack
-from tests.oracle.attack import RAW, request
-
-row = partial(attack.row, apart=True)  # in pools all of these are refused so far
+from tests.oracle.attack import RAW, request, row
 
 VICTIMS = "'zenith' + '.books'"  # so that an error may quote what was sent without a dot in it
 ZENITH = {"zenith": "zenith"}
