@@ -18,7 +18,8 @@ most. The first point is also compared with itself, which tells what the machine
 
 Every request of a point is asked once before anything counts, so what is built at first sight is not in the figures. wrk compares
 every answer with those expected; a sample is compared one by one, before and after. Bars: 1.3 times along each axis, 1.1 from one
-worker to two. In pools each index has to be made first, so there the axes end at a thousand.
+worker to two. In pools each index has to be made first, so there the axes end at a thousand; a node that was given keeps the
+emptied pools, and has to have room for as many shards.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ from mix import SEED, Zipf
 from esproxy.embedded import ENGINES, EmbeddedError
 
 ANSWERING = Path(__file__).with_name("answering.py")
-MAPPING = b'{"mappings":{"properties":{"number":{"type":"long"},"title":{"type":"text"},"owner":{"type":"keyword"}}}}'
+FIELDS = b'{"number":{"type":"long"},"title":{"type":"text"},"owner":{"type":"keyword"}}'
+MADE = b'{"settings":{"number_of_shards":1,"number_of_replicas":0},"mappings":{"properties":%b}}' % FIELDS
+ROOM = {"persistent": {"cluster.max_shards_per_node": 3000}}  # each name of an index has a pool of its own
 ASKED = 20_000  # requests in the file of a point, at most
 CHECKED = 200  # of them compared one by one
 POOL_LIMIT = 1000  # indices that are made for an axis in pools
@@ -180,7 +183,7 @@ def indices_made(url: str, point: Point, prefix: str) -> Iterator[None]:
     with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
         try:
             for tenant, index in whose:
-                made = client.put(f"/{index}", content=MAPPING, headers={HEADER: tenant, "content-type": JSON})
+                made = client.put(f"/{index}", content=MADE, headers={HEADER: tenant, "content-type": JSON})
                 if made.status_code != 200:
                     raise Wrong(f"{index} of {tenant} was not made: {made.text[:300]}")
             yield
@@ -242,6 +245,8 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
         raise stage.Failed("too few files may be open for 5,000 connections: ulimit -n 20000")
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     node = stack.enter_context(stage.node(args.upstream, args.engine))
+    if args.upstream is None:
+        httpx.put(f"{node}/_cluster/settings", json=ROOM, trust_env=False).raise_for_status()
     stub = stack.enter_context(stage.stub(node, ANSWERING, "--listeners", str(NODES)))
     good = True
     for name in args.axis or AXES:
