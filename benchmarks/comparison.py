@@ -83,6 +83,14 @@ def is_unsteady(figures: dict[str, Any], *, real_node: bool) -> bool:
     return bool(most - least > allowed(row["p50_direct_ms"][0], real_node=real_node))
 
 
+def verdict(results: dict[str, Any]) -> str:
+    """Lines: what was missed, and whether that, or that nothing was, means much."""
+    lines = [f"MISSED: {miss}" for miss in results["missed"]]
+    if results["unsteady"]:
+        lines.append("no verdict on what is added: its spread is wider than its bar; measure again when the machine is quiet")
+    return "\n".join(lines) or "every bar was met"
+
+
 def allowed(direct_ms: float, *, real_node: bool) -> float:
     """Milliseconds that may be added to a median request."""
     return max(ADDED_MS, direct_ms * ADDED_PART) if real_node else ADDED_MS

@@ -158,8 +158,7 @@ def show(results: dict[str, Any], out: Path) -> None:
         f"{results['seconds']:g} s, layout {results['layout']}, against {against}; "
         f"of the machine direct took {share['direct']}, proxied {share['proxied']}; load before: {results['load_before']:.1f}",
         comparison.table(results),
-        "\n".join(f"MISSED: {miss}" for miss in results["missed"]) or "every bar was met",
-        *(["the spread is wider than the bar: measure again when the machine is quiet"] if results["unsteady"] else []),
+        comparison.verdict(results),
     ]
     (out / "comparison.md").write_text("\n\n".join(told) + "\n")
     print("\n\n".join(told))
@@ -189,7 +188,7 @@ def main() -> int:
     except Wrong as wrong:
         print(f"locust_run: WRONG: {wrong}", file=sys.stderr)
         return 1
-    except (EmbeddedError, stage.Failed) as error:
+    except (EmbeddedError, stage.Failed, httpx.ConnectError) as error:
         print(f"locust_run: {error}", file=sys.stderr)
         return 2
 

@@ -288,7 +288,7 @@ def main(given: Sequence[str] | None = None) -> int:
     except Wrong as wrong:
         print(f"scaling: WRONG: {wrong}", file=sys.stderr)
         return 1
-    except (EmbeddedError, stage.Failed) as error:
+    except (EmbeddedError, stage.Failed, httpx.ConnectError) as error:
         print(f"scaling: {error}", file=sys.stderr)
         return 2
 

@@ -55,6 +55,12 @@ def test_unsteady_when_pairs_differ_by_more_than_the_bar():
     assert unsteady([0.0, 3.0]) and not unsteady([1.0, 2.0])
 
 
+def test_verdict_is_none_where_pairs_differ_too_much():
+    assert comparison.verdict({"missed": [], "unsteady": False}) == "every bar was met"
+    assert comparison.verdict({"missed": [], "unsteady": True}).startswith("no verdict")
+    assert comparison.verdict({"missed": ["a"], "unsteady": True}).startswith("MISSED: a\nno verdict")
+
+
 @pytest.mark.parametrize(("direct", "bar"), [(1.0, 0.3), (6.0, 0.3), (10.0, 0.5)])
 def test_allowed_is_a_part_of_direct_or_a_third_of_a_millisecond(direct, bar):
     assert comparison.allowed(direct, real_node=True) == pytest.approx(bar)
