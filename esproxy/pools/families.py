@@ -30,6 +30,7 @@ from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
+from esproxy.pools.search_shards import search_shards
 
 
 class Served(NamedTuple):
@@ -88,6 +89,7 @@ FAMILIES: dict[str, Served] = {
     "indices.resolve_index": Served(resolve_index),
     "indices.upgrade": Served(statistics.upgrade),
     "indices.upgrade_status": Served(statistics.upgrade_status),
+    "search_shards": Served(search_shards),
     "indices.stats": Served(statistics.stats),
     "indices.segments": Served(statistics.segments),
     "indices.recovery": Served(statistics.recovery),

@@ -39,8 +39,8 @@ LEVELS = {
     **dict.fromkeys(("index", "create", "update", "delete", "bulk"), ("write",)),
     **dict.fromkeys(("delete_by_query", "update_by_query"), ("read", "write")),
     **dict.fromkeys(
-        ("get", "exists", "get_source", "exists_source", "mget", "search", "msearch", "count", "cat.count", "explain",
-         "indices.validate_query", "open_point_in_time", "create_pit"),
+        ("get", "exists", "get_source", "exists_source", "mget", "search", "search_shards", "msearch", "count", "cat.count",
+         "explain", "indices.validate_query", "open_point_in_time", "create_pit"),
         ("read",),
     ),
     **dict.fromkeys(

@@ -12,7 +12,6 @@ from collections.abc import Collection
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    "statistics.search_shards",
     *("tasks.not_waited_for", "tasks.merging", "tasks.failing", "tasks.under_way", "tasks.wrongly", "tasks.resizing"),
     *("search_pipelines.keeping", "search_pipelines.running"),
     *("analysis.term_vectors", "resizing.resize"),
@@ -27,6 +26,13 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("templates.merging", "GET /unseen", "es os", "dedicated", "of them this one"),
     ("templates.merging_legacy", "GET /l-unseen", "es os", "dedicated", "the same"),
     ("templates.merging_legacy", "PUT /l-unseen", "es", "dedicated", "the same"),
+    (
+        "statistics.search_shards",
+        "GET /both/_search_shards",
+        "es os",
+        "per-tenant shared",
+        "the filter of an alias as its creator wrote it, and not as a node does",
+    ),
     ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     (
         "bulk.metadata",
