@@ -55,6 +55,7 @@ class Plan:
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on
     fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
+    scripts: dict[str, str] = field(default_factory=dict)  # long ones that were sent → the client's
     pit: bool = False  # the search names no index: its point in time does
     ready: Ready | None = None  # it was understood before, see esproxy.ready
 
@@ -64,7 +65,7 @@ class Plan:
         plan.__dict__.update(self.__dict__)
         plan.head = head
         plan.spelled = self.spelled.copy()
-        plan.fields = {}
+        plan.fields, plan.scripts = {}, {}
         return plan
 
     @property

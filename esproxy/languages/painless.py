@@ -41,8 +41,15 @@ __all__ = ["Context", "Ref", "Reference", "Script", "rewrite", "scan"]
 HELPER = "esproxyIndex"
 OWN = "esproxyOwn"
 ROUTING = "esproxyRouting"
+FIELD = "esproxyField"
+NOTHING = "esproxy~00."  # in front of the name of a field that is not there: an object that no pool has
+PARAMETER = "esproxyParam"
+CUT = " ..."
 OWN_ID = f"String {OWN}(def v){{return v==null?null:v.substring(v.indexOf(':')+1)}} "
-PUT_IN = re.compile(rf"String (?:{HELPER}|{OWN}|{ROUTING})\(def [iv]\){{(?:'(?:[^'\\]|\\.)*'|[^'}}])*}} ")
+MADE = "|".join((HELPER, OWN, ROUTING, FIELD, PARAMETER))
+PUT_IN = re.compile(rf"(?:String|def) (?:{MADE})\(def [inv]\){{(?:'(?:[^'\\]|\\.)*'|[^'}}])*}} ")
+# What leads to a document has to be named as it is.
+OWN_PARAMETER = f"def {PARAMETER}(def n){{return n=='doc'||n=='_doc'||n=='_fields'||n=='_source'?'~':n}} "
 
 
 @dataclass(slots=True, frozen=True)
@@ -69,13 +76,15 @@ def rewrite(
     source_root: str | None = None,
     context: Context = Context.SEARCH,
     path: Callable[[str], str] | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> str:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
     ``index_prefix`` and writes with it, or reads of it, of an id and of a routing value as they are in a ``pool``. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
     ``params._source`` become, also where they are computed, and paths below keep their names. Where ``path`` is given, it is
-    what paths in a document are replaced by. Computed references else are left: look at ``scan(source).computed`` first.
-    Returns ``source`` itself when nothing changed."""
+    what paths in a document are replaced by. With ``fields``, the names that are there and how they are called, keys of
+    ``doc`` and ``params`` that the script makes are looked up when it runs. Computed references else are left: look at
+    ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
     scanner = Scanner(source, context)
     scanner.run()
     edits = Edits(source)
@@ -88,10 +97,18 @@ def rewrite(
         edits.put(0, 0, OWN_ID)
     if Ref.ROUTING in read and pool is not None:
         edits.put(0, 0, own_routing(pool.numbered))
+    made = {ref.kind for ref in scanner.found if ref.argument is not None} if fields is not None else set()
+    if Ref.DOC in made and fields is not None:
+        edits.put(0, 0, own_fields(fields))
+    if Ref.PARAMS in made:
+        edits.put(0, 0, OWN_PARAMETER)
     closing: list[int] = []  # written last: what ends at the same place belongs inside
     for ref in scanner.found:
         if ref.kind is Ref.SOURCE and source_root is not None:
             edits.put(ref.root_end, ref.root_end, brackets([source_root]))
+        elif ref.argument is not None and made:
+            edits.put(ref.argument[0], ref.argument[0], f"{FIELD if ref.kind is Ref.DOC else PARAMETER}(")
+            edits.put(ref.argument[1], ref.argument[1], ")")
         elif ref.value is None:
             continue
         elif ref.kind is Ref.SOURCE:
@@ -138,12 +155,26 @@ def own_routing(numbered: bool) -> str:
     return f"String {ROUTING}(def v){{if(v==null)return null;String r={own};return r.length()==0?null:r}} "
 
 
+def own_fields(fields: Mapping[str, str]) -> str:
+    """A function for the name by which a field is asked for; one that nothing has for what is not among them."""
+    own = ",".join(f"{quote(name)}:{quote(physical)}" for name, physical in sorted(fields.items())) or ":"
+    return f"def {FIELD}(def n){{def m=[{own}];return m.containsKey(n)?m.get(n):n==null?null:{quote(NOTHING)}+n}} "
+
+
+def restored_cut(text: str, sent: str, own: str) -> str:
+    """The client's script for one that was sent, as nodes quote it: as far as it goes into a line."""
+    front = text.removesuffix(CUT)
+    if front == text or not front or not sent.startswith(front):
+        return text
+    return own if len(own) <= len(front) else own[: len(front)] + CUT
+
+
 def restored_in_pool(text: str) -> str:
     """``restored`` for a script over documents in pools."""
     text = PUT_IN.sub("", text)
-    for name in (HELPER, OWN, ROUTING):
+    for name in (HELPER, OWN, ROUTING, FIELD, PARAMETER):
         text = _unwrapped(text, f"{name}(")
-    return text
+    return text.replace(NOTHING, "")
 
 
 def restored(text: str, index_prefix: str) -> str:

@@ -18,6 +18,7 @@ MAX_DEPTH = 200  # open brackets
 MAX_WRITES = 64  # assignments to ctx._index; each looks for the end of its expression
 ASSIGNMENTS = frozenset("= += -= *= /= %= &= ^= |= <<= >>= >>>= ++ --".split())
 KEYED = frozenset("get getOrDefault containsKey put putIfAbsent remove replace".split())  # first argument: a key
+ONE_KEY = frozenset(("get", "containsKey"))  # of these, those that take nothing else
 VALUE_STEPS = frozenset(("value", "getValue", "get", "[]"))  # from doc['_index'] to its name
 HARMLESS = frozenset(("size", "isEmpty", "empty", "length"))
 FIELD_FUNCTIONS = frozenset(
@@ -52,7 +53,7 @@ class Reference:
     the whole expression; for SOURCE without a name the root; else the root. ``value``: the name, None when computed.
     ``steps``: how many steps are in the span, 0 for a string. ``tail``: the string that spells the last key of a path when
     that is a method's argument. ``root_end``: of SOURCE, where the document itself has been named. ``write``: how it is
-    assigned to."""
+    assigned to. ``argument``: of a computed DOC or PARAMS, the expression that makes the key, if one does."""
 
     kind: Ref
     start: int
@@ -62,6 +63,7 @@ class Reference:
     tail: tuple[int, int] | None = None
     root_end: int = 0
     write: str = ""
+    argument: tuple[int, int] | None = None
 
     @property
     def computed(self) -> bool:
@@ -173,13 +175,22 @@ class Scanner:
             return
         step = self.step(root + 1 if at is None else at)
         if step is None or step.key is None or step.name == "empty":
-            self.add(Ref.DOC, root, root, None)
+            self.computed(Ref.DOC, root, step)
         elif step.key in NAMES:
             self.name_in_doc(NAMES[step.key], root, step)
         elif step.literal is not None:
             self.add(Ref.DOC, step.literal, step.literal, step.key)
         else:
             self.add(Ref.DOC, step.first, step.last, step.key, 1)
+
+    def computed(self, kind: Ref, root: int, step: Step | None) -> None:
+        """A map as a whole, or what is found in it by a key that the script makes."""
+        start, end, argument = self.tokens[root].start, self.tokens[root].end, None
+        if step is not None and (step.name == "[]" or (step.call and step.name in ONE_KEY)):
+            opened = step.first if step.name == "[]" else step.first + 2
+            if step.last > opened + 1 and self.last_argument[opened] == opened + 1:
+                argument = (self.tokens[opened].end, self.tokens[step.last].start)
+        self.found.append(Reference(kind, start, end, None, argument=argument))
 
     def name_in_doc(self, kind: Ref, root: int, step: Step) -> None:
         if step.name == "containsKey":
@@ -195,7 +206,7 @@ class Scanner:
             return
         step = self.step(root + 1)
         if step is None or (step.key is None and not (step.call and step.name in HARMLESS)):
-            self.add(Ref.PARAMS, root, root, None)
+            self.computed(Ref.PARAMS, root, step)
         elif step.key == "_source" and step.name != "containsKey":
             self.source(root, step)
         elif step.key in ("doc", "_doc", "_fields") and step.name != "containsKey":

@@ -228,6 +228,8 @@ class PoolAnswer(core.Hits):
             text = text.replace(physical, name)
         for physical, name in self.plan.fields.items():
             text = quoted(text, physical, name)
+        for script, name in self.plan.scripts.items():
+            text = painless.restored_cut(text, script, name)
         text = painless.restored_in_pool(text) if "esproxy" in text else text
         text = text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
         return masked_text(self.plan.cluster, self.plan.owner().id, text)

@@ -28,6 +28,7 @@ from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.layouts import NAMESPACES
 from esproxy.tenancy.target import Target, absent
 
+SCRIPTED = ("_seq_no", "_version", "_doc_count", "_ignored")  # meta fields with values
 SCOPED = (b"_id", b"_index", b"_routing")
 DOCUMENT = {painless.Ref.SOURCE}  # what a script may compute where documents are as the client wrote them, or in one object
 
@@ -194,13 +195,24 @@ class PoolResolver:
         fields = self.fields
         try:
             root = self._root()
-            computed = {ref.kind for ref in painless.scan(source, context).computed} if named else set()
-            if computed - (DOCUMENT if root or not fields.renamed else set()):
-                raise Refusal("a script that computes names of fields is not available for an index with renamed fields")
-            pool = self._in_pool(source, context)
-            return painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source)
+            computed = painless.scan(source, context).computed if named else ()
+            made = any(ref.argument is not None for ref in computed) and fields.shared
+            whole = {ref.kind for ref in computed if not (made and ref.argument)}
+            if whole - (DOCUMENT if root or not fields.renamed else set()):
+                raise Refusal("a script can make names of fields as keys of [doc] only, and not hand all of them on, in a pool")
+            pool, own = self._in_pool(source, context), self._own_fields() if made else None
+            sent = painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, own)
+            if own is not None:
+                self.plan.scripts[sent] = source
+            return sent
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+
+    def _own_fields(self) -> dict[str, str]:
+        """Every field that a script may make the name of → what it is called there."""
+        self.fields.asked.add("")  # no name, so the indices are read anew
+        own = Patterns(self.fields, self.targets).logical("*", text=False)
+        return {name: self.fields.physical(name) for name in (*own, *SCRIPTED)}
 
     def _root(self) -> str | None:
         """The object that documents are in, for a script."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from esproxy.languages import LanguageError, painless
-from esproxy.languages.painless import Context, Ref, rewrite, scan
+from esproxy.languages.painless import Context, Ref, restored_cut, restored_in_pool, rewrite, scan
 from esproxy.languages.painless_lexer import MAX_LENGTH, Kind, tokenize
 from esproxy.languages.painless_scan import MAX_DEPTH, MAX_WRITES
 
@@ -342,3 +342,39 @@ def test_rewrite_over_several_indices_in_pools_tells_them_apart() -> None:
 def test_rewrite_in_a_pool_leaves_what_is_written() -> None:
     source = "ctx._index = 'a'; ctx._routing = 'b'"
     assert rewrite(source, same, None, painless.InPool({"pool~a-1": "a"}), context=WRITE) is source
+
+
+@pytest.mark.parametrize(
+    ("source", "sent"),
+    [
+        ("doc[params.f].value", "doc[esproxyField(params.f)].value"),
+        ("doc.containsKey('a' + k)", "doc.containsKey(esproxyField('a' + k))"),
+        ("params[params.w]", "params[esproxyParam(params.w)]"),
+        ("params.get(doc['a'].value)", "params.get(esproxyParam(doc['a~2'].value))"),
+        ("doc[params[k]].size()", "doc[esproxyField(params[esproxyParam(k)])].size()"),
+        ("def d = doc; d[k]", "def d = doc; d[k]"),
+        ("params.getOrDefault(k, 1)", "params.getOrDefault(k, 1)"),
+    ],
+)
+def test_keys_that_a_script_makes_are_looked_up_when_it_runs(source: str, sent: str) -> None:
+    fields = {"a": "a~2", "it's": "it's"}
+    made = rewrite(source, lambda name: fields[name], fields=fields)
+    assert made.endswith(sent) and restored_in_pool(made) == source.replace("'a'].value", "'a~2'].value")
+    assert ("'a':'a~2','it\\'s':'it\\'s'" in made) == ("esproxyField(" in sent)
+    taken = [ref.argument for ref in scan(source).computed]
+    assert all((argument is None) == ("esproxy" not in sent) for argument in taken)
+
+
+@pytest.mark.parametrize(
+    ("text", "restored"),
+    [
+        ("def helper ...", "doc[k]"),
+        ("def he ...", "doc[k]"),
+        ("def ...", "doc ..."),
+        ("def helper() doc[k]", "def helper() doc[k]"),
+        (" ...", " ..."),
+        ("another ...", "another ..."),
+    ],
+)
+def test_script_that_is_quoted_in_part_is_the_clients(text: str, restored: str) -> None:
+    assert restored_cut(text, "def helper() doc[k]", "doc[k]") == restored

@@ -43,6 +43,7 @@ TARGETS = {
 }
 PLAN = SimpleNamespace(
     fields={},
+    scripts={},
     owner=lambda: SimpleNamespace(id="acme", names=SimpleNamespace(prefix="acme.")),
     typed=True,
     cluster=gate().gateway.clusters["main"],
