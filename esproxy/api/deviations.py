@@ -202,8 +202,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=POOLS,
         name="declared-once",
         construct=(
-            "settings that bound what a request may ask for (`index.max_…`) or decide what answers hold, and `runtime` and"
-            " `derived` fields of a mapping, for an index that exists; fields of type `lookup`"
+            "settings that bound what a request may ask for (`index.max_…`) or decide what answers hold, `runtime` and `derived`"
+            " fields of a mapping, and `copy_to` a field that it does not have, for an index that exists; fields of type `lookup`"
         ),
         differs="they are refused; the others are declared when the index is created, fields also in a request",
         reason=(
@@ -279,6 +279,22 @@ DEVIATIONS: tuple[Deviation, ...] = (
         still="the answer is a 400 in Elasticsearch's shape; in a bulk it is that item's, and the others go on",
         refused="400",
         masks=(("body/error/**", ""), ("body/items/*/*/error/**", "")),
+    ),
+    Deviation(
+        layouts=("shared",),
+        name="fields-at-large",
+        construct=(
+            "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; aggregations, collapse, cursors over"
+            " several indices of which not all have a field"
+        ),
+        differs="they are refused; the latter only where others in the pool of an index have a field of that name",
+        reason=(
+            "the cluster gives a script every field of the physical index, and knows one meaning of a name for all indices of a"
+            " request: other tenants' fields would show, their types and formats"
+        ),
+        way_out="write `doc[name]` where the value is needed; name the indices one by one; place the index in another layout",
+        still="the answer is a 400 in Elasticsearch's shape; in an index that is alone they are as on a node",
+        refused="400",
     ),
     Deviation(
         layouts=("shared",),

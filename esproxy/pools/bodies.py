@@ -21,6 +21,7 @@ from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.rewriting.explain import asks_to_explain
+from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, check_search, walk
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided, FieldNames
@@ -143,6 +144,21 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
         out = yield from rewrite(request, targets, state, out, resolver, run.marks)
     yield from check_lacking(request, resolver.fields)
     return out
+
+
+def parameters(request: Pooled, targets: list[Target], *, routed: bool = True) -> Steps[dict[str, str]]:
+    """The parameters of a request over the targets as they are sent. ``routed``: with the routing of a search over them."""
+    plan = request.plan
+    resolver = PoolResolver(plan, targets)
+    query = physical_query(plan, targets if routed else [], resolver)
+    stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
+    if stale:
+        for target in stale:
+            yield from request.renewed(target)
+        resolver = PoolResolver(plan, [request.targets[target.scope] for target in targets])
+        query = physical_query(plan, targets if routed else [], resolver)
+    yield from check_lacking(request, resolver.fields)
+    return query
 
 
 def check_lacking(request: Pooled, fields: FieldNames) -> Steps[None]:

@@ -21,7 +21,7 @@ from esproxy.catalogue.documents import OPEN
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.pools.bodies import search_body
+from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import JSON, path, reply
 from esproxy.pools.targets import some
@@ -136,7 +136,7 @@ def open_point_in_time(request: Pooled) -> Steps[Reply | Large]:
     body = b""
     if request.body and plan.endpoint.request is not None:
         body = yield from search_body(request, targets, plan.endpoint.request, request.body)
-    query = physical_query(plan, targets, PoolResolver(plan, targets))
+    query = yield from parameters(request, targets)
     answer = yield request.send("POST", path(request, targets), query, body, request.media or JSON)
     return reply(request, answer, filtered=True)
 

@@ -11,12 +11,11 @@ from urllib.parse import quote_plus
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
-from esproxy.pools.bodies import document_body, search_body
+from esproxy.pools.bodies import document_body, parameters, search_body
 from esproxy.pools.pooled import Pooled
 from esproxy.procedures.made_id import created, new_id
-from esproxy.rewriting.query import body_with_query, physical_query
+from esproxy.rewriting.query import body_with_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, onward, restore
-from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.one_name import no_alias
 from esproxy.tenancy.target import Target
 
@@ -30,7 +29,7 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     yield from _require_alias(request)
     target = yield from request.one(request.parts["index"], write=True, create=True)
     id = request.parts.get("id")
-    query = physical_query(plan, [], PoolResolver(plan, [target]))
+    query = yield from parameters(request, [target], routed=False)
     if query.get("require_alias") == "true":
         del query["require_alias"]  # the node would look at the physical name, which is never an alias
     if plan.route.row.name != "update":
@@ -70,7 +69,8 @@ def explain(request: Pooled) -> Steps[Reply | Large]:
         assert plan.endpoint.request is not None
         body = yield from search_body(request, [target], plan.endpoint.request, body, filtered=False)
     id = request.parts["id"]
-    query = physical_query(plan, [], PoolResolver(plan, [target])) | target.routing(id, plan.query.get("routing"))
+    query = yield from parameters(request, [target], routed=False)
+    query |= target.routing(id, plan.query.get("routing"))
     path = _path(plan.route.template, target, physical_id(target, id))
     answer = yield request.send("POST" if body else plan.head.method, path, query, body, request.media or JSON)
     return reply(request, answer, target, None)
@@ -85,7 +85,8 @@ def _on_one(request: Pooled, *, write: bool) -> Steps[Reply | Large]:
     create = write and plan.query.get("version_type") in EXTERNAL
     target = yield from request.one(request.parts["index"], write=write, create=create)
     id = request.parts["id"]
-    query = physical_query(plan, [], PoolResolver(plan, [target])) | target.routing(id, plan.query.get("routing"))
+    query = yield from parameters(request, [target], routed=False)
+    query |= target.routing(id, plan.query.get("routing"))
     path = _path(plan.route.template, target, physical_id(target, id))
     method = "GET" if plan.head.method == "HEAD" else plan.head.method  # its answer tells the length that a HEAD's has
     answer = yield request.send(method, path, query, large=True)

@@ -21,12 +21,10 @@ from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Call, Calls, Reply
-from esproxy.pools.bodies import search_body
+from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.merge import Page, merge, merge_searches, whole
 from esproxy.pools.pooled import Pooled
-from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, restore, unwrapped
-from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
@@ -97,7 +95,7 @@ def _call(
     plan = request.plan
     assert plan.endpoint.request is not None
     sent = yield from search_body(request, [target], plan.endpoint.request, body or b"{}", filtered=filtered)
-    query = physical_query(plan, [target], PoolResolver(plan, [target]))
+    query = yield from parameters(request, [target])
     for key in (*drop, "routing") if pit else drop:
         query.pop(key, None)
     template = plan.route.template if pit else plan.route.with_index or plan.route.template

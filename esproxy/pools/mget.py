@@ -15,11 +15,11 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.pools.bodies import parameters
 from esproxy.pools.documents import physical_id
 from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import reply
 from esproxy.rewriting.places import text_of
-from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, walk
 from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.names import FORBIDDEN
@@ -51,12 +51,17 @@ def mget(request: Pooled) -> Steps[Reply | Large]:
         elif isinstance(target, str):
             docs.append({**options, "_index": target, "_id": id})
         else:
+            given = dict(options)
             fields = PoolResolver(plan, [target])
             _rename(options, fields)
+            if fields.fields.lacks(target) and target.entry.n not in request.fresh:
+                target = targets[name] = yield from request.renewed(target)
+                options = given
+                _rename(options, PoolResolver(plan, [target]))
             routing = target.routing(id, options.pop("routing", None))
             docs.append({**options, "_index": target.physical, "_id": physical_id(target, id), **routing})
     every = list(request.targets.values())
-    query = physical_query(plan, [], PoolResolver(plan, every))
+    query = yield from parameters(request, every, routed=False)
     sent = orjson.dumps({"docs": docs, **({"ids": tree["ids"]} if isinstance(tree.get("ids"), (str, int, float)) else {})})
     if refused:
         request.sent_as[NOWHERE] = ""

@@ -12,7 +12,7 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.pools.bodies import check_lacking, search_body
+from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.cursors import opened, point_in_time, targets_of
 from esproxy.pools.fan_out import can_merge, fan_out
 from esproxy.pools.pooled import Pooled
@@ -20,7 +20,6 @@ from esproxy.pools.reply import JSON, path, reply
 from esproxy.pools.targets import some
 from esproxy.pools.together import together
 from esproxy.rewriting.query import body_with_query, physical_query
-from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
 
@@ -66,10 +65,7 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
             _same_slices(targets)
         if given or filtered:
             body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
-        resolver = PoolResolver(plan, targets) if plan.query else None
-        query = physical_query(plan, targets, resolver)
-        if resolver is not None:
-            yield from check_lacking(request, resolver.fields)
+        query = (yield from parameters(request, targets)) if plan.query else physical_query(plan, targets, None)
     except Divided as why:
         if "scroll" in plan.query and plan.route.row.name == "search":
             return (yield from together(request, targets, given, why))
