@@ -284,8 +284,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=("shared",),
         name="fields-at-large",
         construct=(
-            "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; aggregations, collapse, cursors over"
-            " several indices of which not all have a field"
+            "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; aggregations, collapse, cursors"
+            " over several indices of which not all have a field"
         ),
         differs="they are refused; the latter only where others in the pool of an index have a field of that name",
         reason=(

@@ -195,6 +195,10 @@ NAMES: list[Row] = [
     Is(DSL + "PercolateQuery", "documents", DOC, "documents that are not in the index"),
     Alias(SEARCH + "SourceConfig", Union((SOURCE, Ref(SEARCH + "SourceFilter"))), "true and false are no fields"),
     Alias(SEARCH + "SourceConfigParam", SOURCE, "true and false are no fields"),
+    *(
+        Is(SEARCH + "SourceFilter", prop, SOURCE, "paths in documents, which are not all fields")
+        for prop in ("includes", "excludes")
+    ),
 ]
 
 # --- false labels -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from esproxy.languages.lucene import MAX_LENGTH, META, rewrite
 from esproxy.languages.lucene_lexer import Kind, Token, escape, tokenize, unescape
 
 NO_FIELD = "esproxy~none"  # for a pattern that matches none
-NO_NAME = ("*", "?", "(", ")", "[", "]", "{", "}", '"', "^", "~", "!", ":", "/")  # what ends no term
+NO_NAME = tuple('*?()[]{}"^~!:/ \t\r\n\u3000')  # what is in no term, unless escaped
 MOST = 50  # patterns in one text
 
 
@@ -53,17 +53,21 @@ def widen(text: str, matching: Callable[[str], list[str]]) -> str:
     raise LanguageError(0, f"more than {MOST} patterns of fields")
 
 
-def may_name_fields(text: str) -> bool:
-    """Could a text, which need not be one of the language, name a field or a meta field to whoever reads it otherwise? A name
-    stands before a colon, and is a term or a single star."""
+def may_name_fields(text: str, own: Callable[[str], bool]) -> bool:
+    """Could a text, which need not be one of the language, name a field that is not ``own``, or a meta field, to whoever reads it
+    otherwise? A name stands before a colon, and is a term or a single star."""
     if "_exists_" in text or any(name in text for name in META) or "\\" in text:
         return True
-    parts = text.split(":")[:-1]
-    return any(not part.rstrip().endswith(NO_NAME) or _is_star(part.rstrip()) for part in parts)
+    return any(_names_another(part.rstrip(), own) for part in text.split(":")[:-1])
 
 
-def _is_star(front: str) -> bool:
-    return front.endswith("*") and not front[:-1][-1:].isalnum()
+def _names_another(front: str, own: Callable[[str], bool]) -> bool:
+    if front.endswith("*"):
+        return not front[:-1][-1:].isalnum()
+    name = front[max(map(front.rfind, NO_NAME)) + 1 :]
+    if not name:
+        return not front
+    return name[0].isdigit() or not all(char.isalnum() or char in "_." for char in name) or not own(name)
 
 
 def _pattern(text: str, tokens: list[Token], at: int) -> str | None:

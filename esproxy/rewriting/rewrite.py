@@ -142,9 +142,13 @@ class PoolResolver:
                 return lucene.rewrite(widened, self._physical, self._lucene_value, default=default)
             return lucene.rewrite(text, self.fields.physical if self.fields.any else None, self._lucene_value, default=default)
         except LanguageError as error:
-            if not self.fields.renamed and default not in lucene.META and not lucene_patterns.may_name_fields(text):
+            plain = not self.fields.renamed and default not in lucene.META
+            if plain and not lucene_patterns.may_name_fields(text, self._is_plain):
                 return text  # the node says what is wrong with it
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
+
+    def _is_plain(self, name: str) -> bool:
+        return orjson.dumps(name) in self.plain
 
     def _matched(self, pattern: str) -> list[str]:
         """The client's names of the fields that a pattern in a query string matches."""
