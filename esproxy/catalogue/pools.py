@@ -22,6 +22,7 @@ from esproxy.catalogue.fields import flatten, physical_properties, strangers
 REASONS = {
     "join": "a field of type join: one per physical index, and its parents are found by routing",
     "percolator": "a field of type percolator: stored queries would be run against every tenant's documents",
+    "completion": "in ``shared``, a field of type completion: its suggester reads all of a physical field, and takes no filter",
     "analysis": "analysis of its own: analyzers are settings of the physical index",
     "sorting": "index sorting: the order of a physical index",
     "data stream": "a data stream's backing index",
@@ -101,6 +102,8 @@ def reason_for_one(plan: Plan) -> str | None:
         return "join"
     if "percolator" in types:
         return "percolator"
+    if "completion" in types and plan.layout == "shared":
+        return "completion"
     for key, value in plan.settings.items():
         name = key.removeprefix("index.")
         if name.startswith("analysis."):
@@ -140,7 +143,10 @@ def traits(mapping: dict[str, Any]) -> list[str]:
 
 
 def _types(mapping: dict[str, Any]) -> set[Any]:
-    return {definition.get("type") for definition in flatten(mapping.get("properties", {})).values()}
+    """Of fields, and of fields of fields."""
+    fields = flatten(mapping.get("properties", {})).values()
+    below = (one for definition in fields for one in (definition.get("fields") or {}).values() if isinstance(one, dict))
+    return {definition.get("type") for definition in (*fields, *below)}
 
 
 def new_pool(plan: Plan, of: str, first: int) -> Pool:
