@@ -166,14 +166,25 @@ DEVIATIONS: tuple[Deviation, ...] = (
         refused="400",
     ),
     Deviation(
-        layouts=("per-tenant",),
+        layouts=POOLS,
         name="search-phases",
-        construct="how a node went about a search over several indices",
-        differs="the number of partial reductions; the phase that an error is told of",
-        reason="fewer shards are searched at once, or each index by itself",
-        way_out="none needed",
-        still="everything that was found or went wrong",
-        masks=(("body/num_reduce_phases", ""), ("body/error/phase", "")),
+        construct="how a node went about a search: `profile`; the phases of a search over several indices",
+        differs=(
+            "a profile tells of collectors, aggregations and fetching, and of no query; the number of partial reductions; the"
+            " phase that an error is told of"
+        ),
+        reason=(
+            "a node draws a query with the filter in it, and with patterns as the terms that the whole physical index has for"
+            " them, which may be others'; fewer shards are searched at once, or each index by itself"
+        ),
+        way_out="none needed; for the profile of a query an index that is alone, or another layout",
+        still="everything that was found or went wrong; in an index that is alone profiles are as on a node",
+        masks=(
+            ("body/num_reduce_phases", ""),
+            ("body/error/phase", ""),
+            ("body/**/profile/shards/*/searches", ""),
+            ("body/**/profile/shards/*/**/debug", ""),
+        ),
         everywhere=True,
     ),
     Deviation(
@@ -299,10 +310,10 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=("shared",),
         name="pool-terms",
-        construct="`suggest`, `profile`, and `rewrite` of a validation, where others have documents in the same physical index",
+        construct="`suggest`, and `rewrite` of a validation, where others have documents in the same physical index",
         differs="they are refused",
-        reason="they are made of the terms and figures of the whole physical index, whatever the query",
-        way_out="an index with analysis of its own, or in another layout",
+        reason="they are made of the terms of the whole physical index, whatever the query",
+        way_out="declare a field of type completion when the index is created, or analysis of its own; or another layout",
         still="the answer is a 400 in Elasticsearch's shape; in an index that is alone they are as on a node",
         refused="400",
     ),

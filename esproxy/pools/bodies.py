@@ -22,7 +22,7 @@ from esproxy.pools.pooled import Pooled
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
-from esproxy.rewriting.rewrite import PoolResolver, check_search, walk
+from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search, walk
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.target import Target, request_bindings
@@ -140,6 +140,8 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
         plan.typed = True
     request.undo[-1].explained = filtered and asks_to_explain(body, plan.query)
+    if not resolver.alone and asks_for_profile(body):
+        request.undo[-1].profiled = "own" if resolver.own_terms else "shared"
     if needs_tree(resolver, run.marks, body):
         out = yield from rewrite(request, targets, state, out, resolver, run.marks)
     yield from check_lacking(request, resolver.fields)

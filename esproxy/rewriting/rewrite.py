@@ -264,8 +264,12 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
         return
     if marks & Mark.SUGGEST and not resolver.own_terms:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
-    if (escaped or b"profile" in body) and orjson.loads(body).get("profile") not in (None, False, "false"):
-        raise Refusal("[profile] is not available for indices in a pool: it shows terms and figures of the whole pool")
+    if asks_for_profile(body) and len({target.physical for target in resolver.targets}) < len(resolver.targets):
+        raise Refusal("[profile] is not available for several indices in one pool, whose figures cannot be told apart")
+
+
+def asks_for_profile(body: bytes) -> bool:
+    return (b"profile" in body or b"\\" in body) and orjson.loads(body).get("profile") not in (None, False, "false")
 
 
 def _check_defined(tree: dict[str, Any], resolver: PoolResolver) -> None:

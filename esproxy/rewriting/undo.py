@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from esproxy.errors import Refusal
 from esproxy.rewriting.aggs import Shape, unscope_globals, without_made_meta
 from esproxy.rewriting.decoded import Decoded, decode_sorts
 from esproxy.rewriting.explain import explain_without_filter
+from esproxy.rewriting.profile import without_queries
 from esproxy.tenancy.metafields import MetaFields
 
 NONE = ("_none_", ["_none_"])
@@ -28,6 +29,7 @@ class Undo:
     error: Refusal | None = None  # of a search that was not made: one for nothing was sent in its place
     sorts: list[Decoded | None] = field(default_factory=list)  # of values that hits are sorted by, those that a script made
     explained: bool = False  # explanations speak of the filter, too
+    profiled: Literal["own", "shared"] | None = None  # the profile draws the filter, and terms that may be others'
 
     def __bool__(self) -> bool:
         owed = (
@@ -40,6 +42,7 @@ class Undo:
             self.error,
             self.sorts,
             self.explained,
+            self.profiled,
         )
         return any(map(bool, owed))
 
@@ -56,6 +59,8 @@ class Undo:
                 self.meta.restore(tree, name)
             if self.explained:
                 explain_without_filter(tree)
+            if self.profiled:
+                without_queries(tree.get("profile"), own_terms=self.profiled == "own")
             if self.unscored:
                 _without_scores(tree, self.unscored)
             if self.sorts:
