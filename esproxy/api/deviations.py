@@ -170,8 +170,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         name="search-phases",
         construct="how a node went about a search: `profile`; the phases of a search over several indices",
         differs=(
-            "a profile tells of collectors, aggregations and fetching, and of no query; the number of partial reductions; the"
-            " phase that an error is told of"
+            "a profile tells of no query, and how aggregations went through the segments of the pool; the number of partial"
+            " reductions; the phase that an error is told of"
         ),
         reason=(
             "a node draws a query with the filter in it, and with patterns as the terms that the whole physical index has for"
@@ -182,8 +182,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         masks=(
             ("body/num_reduce_phases", ""),
             ("body/error/phase", ""),
-            ("body/**/profile/shards/*/searches", ""),
-            ("body/**/profile/shards/*/**/debug", ""),
+            ("body/**/profile/shards/*/searches/*/query", ""),
+            ("body/**/profile/shards/*/aggregations/**", ""),
         ),
         everywhere=True,
     ),

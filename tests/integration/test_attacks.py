@@ -105,6 +105,7 @@ def own(cluster: SharedCluster) -> Iterator[SharedCluster]:
         }
         assert client.send("PUT", "/books", headers, json.dumps(body).encode()).status == 200
         assert client.send("PUT", "/books/_doc/1?refresh=true", headers, b'{"a":"quick fox","k":"red"}').status == 201
+        assert client.send("PUT", "/refs/_doc/1?refresh=true", headers, b'{"secret":"quick fox"}').status == 201
     yield cluster
     with closing(cluster.served.client()) as client:
         assert client.send("DELETE", "/*?expand_wildcards=all", {}, None).status == 200
@@ -124,7 +125,7 @@ def tidy(own: SharedCluster, attack: Attack) -> Iterator[SharedCluster]:
     if attack.only_reads:
         return
     with closing(own.served.client()) as client:
-        assert client.send("DELETE", "/*,-books?expand_wildcards=all", {}, None).status == 200
+        assert client.send("DELETE", "/*,-books,-refs?expand_wildcards=all", {}, None).status == 200
         assert client.send("DELETE", "/books/_alias/*", {}, None).status in (200, 404)
         sent = (*attack.before, attack.sent, attack.twin)
         made = [target for word, targets in OUTLIVES.items() if any(word in one for one in sent) for target in targets]
