@@ -28,6 +28,7 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
+from esproxy.pools.rendered import msearch_template, search_template
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 from esproxy.pools.search_shards import search_shards
@@ -55,6 +56,8 @@ FAMILIES: dict[str, Served] = {
     "search": Served(searches.search),
     "count": Served(searches.search),
     "msearch": Served(msearch),
+    "search_template": Served(search_template),
+    "msearch_template": Served(msearch_template),
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),
@@ -117,7 +120,7 @@ ELSEWHERE = frozenset(
      "indices.get_template", "indices.exists_template", "indices.delete_template", "cat.templates",
      "indices.simulate_index_template", "indices.simulate_template",
      "cluster.put_component_template", "cluster.get_component_template", "cluster.exists_component_template",
-     "cluster.delete_component_template")
+     "cluster.delete_component_template", "put_script", "get_script", "delete_script", "render_search_template")
 )  # fmt: skip
 
 

@@ -37,14 +37,14 @@ def searched_template(plan: Plan, body: bytes, media: bytes, limit: int, depth: 
     told = yield render(plan, template, limit)
     if told.status != 200:
         return node_error(plan, told)
-    search = as_another(plan, _target(plan, b"/_search"), media)
+    search = as_another(plan, target_of(plan, b"/_search"), media)
     made, _ = sent(search, made_of(told, template), depth)
     answer = yield _call(search, made, media, limit)
     reply = _reply(search, answer, limit)
-    return reply if search.product or reply.status != 200 else _with_status(search, reply)
+    return reply if search.product or reply.status != 200 else with_status(search, reply)
 
 
-def _with_status(search: Plan, reply: Reply) -> Reply:
+def with_status(search: Plan, reply: Reply) -> Reply:
     """OpenSearch tells the status of a template's search in its answer, too."""
     told: dict[str, Any] = {"status": reply.status}
     path = search.query.get("filter_path")
@@ -52,7 +52,7 @@ def _with_status(search: Plan, reply: Reply) -> Reply:
     return Reply(reply.status, reply.headers, encode(search, exact.loads(reply.body) | told)) if told else reply
 
 
-def _target(plan: Plan, verb: bytes) -> bytes:
+def target_of(plan: Plan, verb: bytes) -> bytes:
     """The client's target with a search in the template's place."""
     path, mark, query = plan.head.target.partition(b"?")
     before = path.rstrip(b"/").removesuffix(verb + b"/template")
@@ -114,30 +114,20 @@ def node_error(plan: Plan, answer: Answer) -> Reply:
 
 def _several(plan: Plan, body: bytes, media: bytes, limit: int, depth: int) -> Procedure:
     """Each search has an answer of its own; what could not be rendered or read has an error in its place."""
-    if not body.endswith(b"\n"):
-        raise Refusal("The msearch request must be terminated by a newline [\n]")
-    lines = body[:-1].split(b"\n")
-    if len(lines) % 2:
-        lines.pop()  # a header without a template is left out, as nodes do
+    headers_of, templates = split(plan, body, depth)
     physical_target(plan)
-    search = as_another(plan, _target(plan, b"/_msearch"), media)
+    search = as_another(plan, target_of(plan, b"/_msearch"), media)
     reader = MsearchBody(search, depth)
-    state = plan.cluster.engine.tables.endpoints["search_template"].request
-    assert state is not None
-    templates = []
-    for line in lines[1::2]:
-        one = JsonBody(plan, state, depth)
-        templates.append(exact.loads(one.end(one.feed(line, True))))
     told: list[Answer] = yield Calls([render(plan, template, limit) for template in templates])
     out: list[bytes] = []
     places: list[dict[str, Any] | None] = []  # an error, or None for the next answer of the node's
-    for header, template, answer in zip(lines[::2], templates, told, strict=True):
+    for header, template, answer in zip(headers_of, templates, told, strict=True):
         try:
             if answer.status != 200:
                 error = orjson.loads(node_error(plan, answer).body)
                 places.append({"error": error["error"], "status": answer.status})
                 continue
-            made = _one_line(made_of(answer, template))
+            made = one_line(made_of(answer, template))
             out.append(reader.feed(header + b"\n" + made + b"\n", False))
             places.append(None)
         except Refusal as error:
@@ -160,7 +150,23 @@ def _several(plan: Plan, body: bytes, media: bytes, limit: int, depth: int) -> P
     return Reply(200, headers, encode(search, tree if filter_path is None else filter_path.apply(tree)))
 
 
-def _one_line(made: bytes) -> bytes:
+def split(plan: Plan, body: bytes, depth: int) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """The headers, and the templates with their names rewritten. Raises Refusal."""
+    if not body.endswith(b"\n"):
+        raise Refusal("The msearch request must be terminated by a newline [\n]")
+    lines = body[:-1].split(b"\n")
+    if len(lines) % 2:
+        lines.pop()  # a header without a template is left out, as nodes do
+    state = plan.cluster.engine.tables.endpoints["search_template"].request
+    assert state is not None
+    templates = []
+    for line in lines[1::2]:
+        one = JsonBody(plan, state, depth)
+        templates.append(exact.loads(one.end(one.feed(line, True))))
+    return lines[::2], templates
+
+
+def one_line(made: bytes) -> bytes:
     """JSON on one line; what is none stays as it is, for whoever reads it to say so."""
     if b"\n" not in made and b"\r" not in made:
         return made
