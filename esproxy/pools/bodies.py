@@ -19,6 +19,7 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, broken_document
 from esproxy.plan import Plan
 from esproxy.pools.pooled import Pooled
+from esproxy.pools.stored import with_sources
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
@@ -99,6 +100,8 @@ def _has_all(target: Target, raw: bytes) -> bool:
 def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then."""
     whole = request.plan.cluster.engine.tables.states[state].get("kind") == "DOC"
+    if not whole:
+        body = yield from with_sources(request, state, body)
     for _ in range(ROUNDS):
         resolver = DocumentResolver(request.plan, target, routed=not whole or bool(request.plan.query.get("routing")))
         bindings = request_bindings([target], filtered=False)
@@ -121,6 +124,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     document whose scope is in the path, or over none."""
     plan = request.plan
     request.undo.append(Undo())
+    body = yield from with_sources(request, state, body)
     defined = frozenset() if request.product else derived(body)
     for anew in (False, True):
         resolver = _search_resolver(request, targets, defined)

@@ -25,6 +25,7 @@ from esproxy.pools.documents import EXTERNAL, physical_id
 from esproxy.pools.plain_bulk import plain_bulk
 from esproxy.pools.pooled import Apart, Missing, Pooled
 from esproxy.pools.reply import reply as restored_reply
+from esproxy.pools.stored import with_sources
 from esproxy.procedures.made_id import new_id
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.query import physical_query
@@ -58,6 +59,10 @@ def bulk(request: Pooled) -> Steps[Reply]:
         query.pop(name, None)
     for record in records:
         _address(request, record)
+    state = plan.cluster.engine.tables.roots["bulk.update"]
+    for record in records:
+        if record.verb == "update" and record.source is not None and record.target is not None:
+            record.source = yield from with_sources(request, state, record.source)
     yield from _rewrite_sources(request, records)
     body = b"".join(_lines(record) for record in records)
     answer = yield request.send("POST", ["_bulk"], query, body, request.media)

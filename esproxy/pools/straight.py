@@ -165,9 +165,7 @@ class Straight:
         self.send = send
         self.void = False
 
-    def way_back(
-        self, head: AnswerHead, limit: int, afford: Callable[[int], None]
-    ) -> tuple[Headers, PoolWalk | answers.Whole]:
+    def way_back(self, head: AnswerHead, limit: int, afford: Callable[[int], None]) -> tuple[Headers, PoolWalk | answers.Whole]:
         """The client's headers, and how the body is restored."""
         plan, form = self.plan, self.form
         reader = PoolAnswer.of(plan, form.view)

@@ -43,12 +43,12 @@ class Others:
     all: list[Neighbour] = field(default_factory=lambda: [Neighbour(tenant) for tenant in TENANTS])
     before: dict[str, Any] = field(default_factory=dict)
 
-    def settle(self, client: Callable[[str], WireClient], stored: bool) -> None:
+    def settle(self, client: Callable[[str], WireClient], piped: bool) -> None:
         """Loads them through the proxy."""
         for place, one in enumerate(self.all):
             names = [NAMES[(place * EACH + step) % len(NAMES)] for step in range(EACH)]
             with closing(client(one.tenant)) as tenant:
-                one.load(tenant, names, {}, stored)
+                one.load(tenant, names, {}, piped)
         self.before = self.state()
 
     def marks(self) -> list[bytes]:

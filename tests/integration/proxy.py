@@ -251,14 +251,14 @@ def own_clear(client: WireClient) -> None:
         raise RuntimeError(f"cannot delete the tenant's indices: {raw.status} {raw.body[:300]!r}")
 
 
-def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], stored: bool) -> Neighbours:
+def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], piped: bool) -> Neighbours:
     """Other tenants with indices of the scenarios' names, loaded through the proxy; what each gets: see ``neighbours.py``."""
     made = creations(runs)
     neighbours = [Neighbour(tenant) for tenant in OTHERS]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
             names = SOME | set(made) if neighbour.tenant == EVERYTHING else SOME
-            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, stored)
+            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, piped)
     decoys = Decoys()
     decoys.load(node, sorted(SOME))
     return Neighbours(node, [*neighbours, decoys], machines(node))
@@ -277,8 +277,8 @@ def cluster(
     node = WireClient(node_url)
     served = proxies.get(placement, transport)
     try:
-        stored = placement == "dedicated"  # pools have no pipelines and scripts yet
-        neighbours = settle(node, served.client, direct_runs.runs.values(), stored)
+        piped = placement == "dedicated"  # pools have no pipelines yet
+        neighbours = settle(node, served.client, direct_runs.runs.values(), piped)
         here = [name for name in direct_runs.runs if played(request.config, name, engine.family, placement)]
         yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state(), here)
     finally:

@@ -16,7 +16,6 @@ NOT_IN_POOLS = (
     *("search_pipelines.keeping", "search_pipelines.running"),
     *("analysis.term_vectors", "resizing.resize"),
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
-    "scripts.using",
     *("cluster.node", "cluster.state", "cluster.figures"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (

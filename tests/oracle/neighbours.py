@@ -49,9 +49,9 @@ class Neighbour:
     tenant: str
     canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
 
-    def load(self, client: Client, names: Iterable[str], alike: Bodies, stored: bool) -> None:
+    def load(self, client: Client, names: Iterable[str], alike: Bodies, piped: bool) -> None:
         """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a
-        document. ``stored``: pipelines and scripts too.
+        document. ``piped``: pipelines too.
         """
         names = [*names, f"{self.canary}-own"]
         for name in [*names, f".{self.canary}-hidden"]:
@@ -60,8 +60,9 @@ class Neighbour:
             body = {**body, "aliases": aliases} if "aliases" in body else body
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
         self.load_templates(client)
-        if stored:
-            self.load_stored(client)
+        self.load_scripts(client)
+        if piped:
+            self.load_pipelines(client)
         lines: list[object] = []
         for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
@@ -83,10 +84,12 @@ class Neighbour:
         ):
             _ok(client.send("PUT", f"/{kind}", JSON, json.dumps(body).encode()), kind)
 
-    def load_stored(self, client: Client) -> None:
+    def load_pipelines(self, client: Client) -> None:
         for name in PIPED:
             pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
             _ok(client.send("PUT", f"/_ingest/pipeline/{name}", JSON, json.dumps(pipeline).encode()), name)
+
+    def load_scripts(self, client: Client) -> None:
         for name in SCRIPTS:
             source = f"String mine = '{self.canary}'; doc['k'].value"
             script = {"script": {"lang": "painless", "source": source}}
