@@ -6,8 +6,8 @@ pass over the body, one call, one pass over the answer, which streams as in ``de
 
 There is one meaning, the procedure's. Wherever it would do anything else than that, or refuse, ``straight`` gives up (None)
 before anything has been sent, and the procedure runs as if nothing had been tried. So nothing is said here in words of its own,
-and a search over an alias, a pattern, with a body that needs a tree (``pools.tree``) or explains, or with a parameter that is not
-among its form's, costs the procedure and a pass more.
+and a search over an alias, a pattern, with a body that needs a tree (``pools.tree``), explains, profiles or names what is stored,
+or with a parameter that is not among its form's, costs the procedure and a pass more.
 
 What depends on the head alone is kept with it (``esproxy.ready``) as its ``Form``, together with the two documents of the
 catalogue that it was made of. It is used while memory may be believed and has these very objects: documents are replaced, never
@@ -48,7 +48,7 @@ from esproxy.pools.tree import needs_tree
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, PoolWalk, client_headers, restore, unwrapped
-from esproxy.rewriting.rewrite import PoolResolver, check_search
+from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search
 from esproxy.tenancy.target import Target
 
 
@@ -112,10 +112,10 @@ class Search(Form):
         if run.misses or run.status is not core.Status.OK:
             return None
         resolver = asked.asked or self.neutral
-        if resolver.wrapped or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
+        if resolver.wrapped or resolver.stored or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
             return None
         check_search(run.marks, body, resolver)
-        if needs_tree(resolver, run.marks, body):
+        if needs_tree(resolver, run.marks, body) or (not resolver.alone and asks_for_profile(body)):
             return None
         upstream = self.upstream
         if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":

@@ -48,6 +48,7 @@ class PoolResolver:
         self.meta_texts = False  # one of them may name a meta field
         self.patterned = False  # there may be patterns of fields
         self.wrapped = False  # a query is in base64
+        self.stored = False  # something is named that nodes keep: a script, a pipeline
 
     @cached_property
     def alone(self) -> bool:
@@ -97,6 +98,7 @@ class PoolResolver:
         elif kind is Kind.CURSOR:
             sent = self.cursor(value)
         elif kind in NAMESPACES:
+            self.stored = True
             sent = value if value == "_none" else absent(self.plan.owner().id, value)
         else:
             raise Refusal(f"[{value}]: tasks are not available for indices in a pool")
