@@ -84,10 +84,10 @@ MADE = request("POST", "/_index_template/_simulate_index/books-x")
 for pattern in ("*", "zenith.*", "*.books", "z*", "**", "*,zenith.*", "<zenith.{now/d}>", "-zenith.*", "_all", ".ds-zenith*", ""):
     given = {"settings": {"number_of_shards": 3}, "aliases": {"k01": {}}}
     evil = {"index_patterns": [pattern], "priority": 9999, "template": given}
-    attack.row("B36", request("PUT", "/_index_template/evil", evil), 200, 400, twin=MADE)
+    row("B36", request("PUT", "/_index_template/evil", evil), 200, 400, twin=MADE)
     old = {"index_patterns": [pattern], "order": 9999, "aliases": {"k02": {}}}
-    attack.row("B36", request("PUT", "/_template/evil", old), 200, 400, twin=MADE)
-    attack.row("B36", request("POST", "/_index_template/_simulate", evil), 200, 400, twin=MADE)
+    row("B36", request("PUT", "/_template/evil", old), 200, 400, twin=MADE)
+    row("B36", request("POST", "/_index_template/_simulate", evil), 200, 400, twin=MADE)
 for body in (
     {"index_patterns": ["x*"], "composed_of": ["zenith.component"]},
     {"index_patterns": ["x*"], "template": {"settings": {"index.default_pipeline": "zenith_p"}}},
@@ -99,21 +99,19 @@ for body in (
     {"index_patterns": {"x": "*"}},
     {"index_patterns": [["*"]]},
 ):
-    attack.row("B36", request("PUT", "/_index_template/evil", body), 200, 400, 404, twin=MADE)
-attack.row(
-    "B36", request("PUT", "/_index_template/evil", b'{"index_p\\u0061tterns":["\\u002a"],"priority":9998}'), 200, twin=MADE
-)
-attack.row("B36", request("PUT", "/_template/evil", {"template": "*", "order": 1}), 200, 400, twin=MADE)
+    row("B36", request("PUT", "/_index_template/evil", body), 200, 400, 404, twin=MADE)
+row("B36", request("PUT", "/_index_template/evil", b'{"index_p\\u0061tterns":["\\u002a"],"priority":9998}'), 200, twin=MADE)
+row("B36", request("PUT", "/_template/evil", {"template": "*", "order": 1}), 200, 400, twin=MADE)
 for name in ("_evil", "evil,zenith.t", "*", "zenith.t", "../_cluster/settings", "a%2F..%2Fb"):
-    attack.row("B36", request("PUT", f"/_index_template/{name}", {"index_patterns": ["y*"], "priority": 3}), 200, 400, twin=MADE)
+    row("B36", request("PUT", f"/_index_template/{name}", {"index_patterns": ["y*"], "priority": 3}), 200, 400, twin=MADE)
 for kind in ("_index_template", "_template", "_component_template"):
     for name in ("*", "_all", "zenith.*", "*enith*", "evil,zenith.*", ""):
-        attack.get("F05", f"/{kind}/{name}" if name else f"/{kind}", 200, 400, 404)
+        get("F05", f"/{kind}/{name}" if name else f"/{kind}", 200, 400, 404)
         if name:
-            attack.row("W35", request("DELETE", f"/{kind}/{name}"), 200, 400, 404, twin=MADE)
-    attack.get("F05", f"/{kind}/zenith.t", 404, method="HEAD")
-attack.row("F05", request("POST", "/_index_template/_simulate_index/zenith.books"), 200, twin=MADE)
-attack.row("F05", request("POST", "/_index_template/_simulate/zenith.t"), 400, 404, twin=MADE)
+            row("W35", request("DELETE", f"/{kind}/{name}"), 200, 400, 404, twin=MADE)
+    get("F05", f"/{kind}/zenith.t", 404, method="HEAD")
+row("F05", request("POST", "/_index_template/_simulate_index/zenith.books"), 200, twin=MADE)
+row("F05", request("POST", "/_index_template/_simulate/zenith.t"), 400, 404, twin=MADE)
 
 # --- what makes an index of another ----------------------------------------------------------------------
 
