@@ -113,7 +113,7 @@ def test_multi_get_lets_the_node_say_what_is_missing(doc: dict[str, Any], sent: 
     assert it.body == {"docs": [sent]}
 
 
-def test_pipeline_and_stored_script_are_not_there() -> None:
+def test_pipeline_is_not_there() -> None:
     it = gate()
     error = {"type": "illegal_argument_exception", "reason": "pipeline with id [acme~absent~nope] does not exist"}
     _, answer = it.ask("PUT", "/logs/_doc/1?pipeline=nope", {}, lambda send: (400, {"error": {**error, "root_cause": [error]}}))
@@ -122,9 +122,6 @@ def test_pipeline_and_stored_script_are_not_there() -> None:
     it = gate()
     it.ask("PUT", "/logs/_doc/1?pipeline=_none", {}, lambda send: DONE)
     assert b"pipeline=_none" in it.sent.target
-    it = gate()
-    it.ask("POST", "/logs/_update/1", {"script": {"id": "mine"}}, lambda send: DONE)
-    assert it.body == {"script": {"id": "acme~absent~mine"}}
 
 
 def test_alias_that_is_required_and_not_there_makes_nothing() -> None:
