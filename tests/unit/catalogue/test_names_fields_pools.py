@@ -185,7 +185,6 @@ def test_family_per_tenant_differs_where_fields_change_how_all_documents_are_rea
         (Plan("shared", {"properties": {"o": {"properties": {"j": {"type": "join"}}}}}), "join"),
         (Plan("shared", {"properties": {"q": {"type": "completion"}}}), "completion"),
         (Plan("shared", {"properties": {"q": {"type": "text", "fields": {"s": {"type": "completion"}}}}}), "completion"),
-        (Plan("per-tenant", {"properties": {"q": {"type": "completion"}}}), None),
         (Plan("shared", {"properties": {"q": {"type": "percolator"}}}), "percolator"),
         (Plan("shared", {}, {"index.analysis.analyzer.mine.type": "custom"}), "analysis"),
         (Plan("shared", {}, {"index.sort.field": "a"}), "sorting"),
