@@ -68,6 +68,8 @@ class ReadyHeads:
 
     def find(self, head: Head) -> Plan | None:
         key, id = self.key(head)
+        if key is None:
+            return None
         ready = self.young.get(key)
         if ready is None:
             ready = self.old.get(key)

@@ -23,7 +23,7 @@ from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Entry
 from esproxy.errors import Failed, Violation, half_a_character
 from esproxy.exchange import Answer, Large, Reply
-from esproxy.heads import Headers
+from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text
 from esproxy.plan import Plan
@@ -310,7 +310,7 @@ def finish(plan: Plan, status: int, headers: Headers, body: bytes) -> Reply:
     return Reply(status, headers, body)
 
 
-def client_headers(plan: Plan, answer: Answer, reader: PoolAnswer) -> Headers:
+def client_headers(plan: Plan, answer: Answer | AnswerHead, reader: PoolAnswer) -> Headers:
     """The node's headers that a client gets; ``location`` is made by who knows the document."""
     out: Headers = []
     for name, value in answer.headers:
