@@ -22,7 +22,7 @@ _OUT = Leaf(Kind.REFUSE, "this processor reaches out, to models or services that
 PROCESSORS: dict[str, dict[str, dict[str, Term]]] = {
     "request_processors": {
         "filter_query": {"query": QUERY},
-        "oversample": {"sample_factor": SCALAR, "content_prefix": SCALAR},
+        "oversample": {"sample_factor": SCALAR, "context_prefix": SCALAR},
         "acl_routing_search": dict.fromkeys(("acl_field", "extract_from_query"), SCALAR),
         "hierarchical_routing_search": dict.fromkeys(
             ("path_field", "anchor_depth", "path_separator", "enable_auto_detection"), SCALAR
