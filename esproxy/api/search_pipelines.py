@@ -38,7 +38,7 @@ PROCESSORS: dict[str, dict[str, dict[str, Term]]] = {
     },
     # Fields here are paths in hits as their client gets them.
     "response_processors": {
-        "collapse": {"field": SCALAR, "context_prefix": SCALAR},
+        "collapse": {"field": SCALAR},
         "hybrid_score_explanation": {},
         "rename_field": {"field": SCALAR, "target_field": SCALAR},
         "sort": {"field": SCALAR, "order": SCALAR, "target_field": SCALAR},

@@ -1,24 +1,31 @@
 """``_resolve/index`` for a tenant with indices in pools: its directory, as an expression picks from it.
 
-Unlike in a search, a name or pattern of aliases picks aliases, and not what they stand for.
+Unlike in a search, a name or pattern of aliases picks aliases, and not what they stand for. Elasticsearch from 9.2 on tells each
+index's mode, too, and picks by it (``mode``): it is asked for those of the physical indices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
+from esproxy.answer import is_error
 from esproxy.catalogue.documents import CLOSED, OPEN, Directory
 from esproxy.catalogue.store import Steps
 from esproxy.errors import no_such_index
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.pools.declared import answer, known_parameters
 from esproxy.pools.pooled import Pooled
+from esproxy.pools.reply import reply as node_reply
 from esproxy.tenancy.expressions import Options, concrete, is_pattern, matching, terms_of
 
 Tree = dict[str, Any]
+AT_ONCE = 40  # names of physical indices in an address, which nodes limit to 4 KiB
 
 
-def resolve_index(request: Pooled) -> Steps[Reply]:
+def resolve_index(request: Pooled) -> Steps[Reply | Large]:
     known_parameters(request)
     options = Options.of(request.plan.query, closed=True)
     expression = yield from request.dated(request.parts["name"])
@@ -46,10 +53,19 @@ def resolve_index(request: Pooled) -> Steps[Reply]:
                 else:
                     picked[one] = None
     request.sight.use([*indices, *aliases])
+    modes: dict[str, str | None] = {directory.indices[name].physical: None for name in indices}
+    if request.product:
+        asked, modes = sorted(modes), {}
+        query = {"expand_wildcards": "all", **{name: value for name, value in request.plan.query.items() if name == "mode"}}
+        for start in range(0, len(asked), AT_ONCE):
+            told = yield request.send("GET", ["_resolve", "index", ",".join(asked[start : start + AT_ONCE])], query)
+            if is_error(told.status, told.body):
+                return node_reply(request, told)
+            modes.update((one["name"], one.get("mode")) for one in orjson.loads(told.body)["indices"])
     return answer(
         request,
         {
-            "indices": [_index(directory, name) for name in sorted(indices)],
+            "indices": [_index(directory, name, modes) for name in sorted(indices) if directory.indices[name].physical in modes],
             "aliases": [{"name": name, "indices": sorted(directory.aliases[name].now)} for name in sorted(aliases)],
             "data_streams": [],
         },
@@ -79,8 +95,11 @@ def _seen(name: str, hidden: bool, pattern: str, options: Options) -> bool:
     return not hidden or "hidden" in options.expand or (name.startswith(".") and pattern.startswith("."))
 
 
-def _index(directory: Directory, name: str) -> Tree:
+def _index(directory: Directory, name: str, modes: Mapping[str, str | None]) -> Tree:
+    """``modes``: by physical name; None or missing where nodes tell none."""
     entry = directory.indices[name]
     aliases = sorted(alias for alias, one in directory.aliases.items() if name in one.now)
     attributes = sorted([entry.state, *(["hidden"] if entry.hidden else [])])
-    return {"name": name, **({"aliases": aliases} if aliases else {}), "attributes": attributes}
+    mode = modes.get(entry.physical)
+    told = {"mode": mode} if mode is not None else {}
+    return {"name": name, **({"aliases": aliases} if aliases else {}), "attributes": attributes, **told}
