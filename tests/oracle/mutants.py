@@ -94,6 +94,7 @@ FIRST = {
     ("request", Kind.SCRIPT): ("queries_compound.compound",),
     ("request", Kind.WRAPPER): ("queries_term.lookups",),
     ("answer", Kind.INDEX): ("documents.lifecycle",),
+    ("answer", Kind.LUCENE): ("aliases.filter_as_text",),
     ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
     ("answer", Kind.SETTINGS): ("indices.lifecycle",),
     ("answer", Kind.TAGGED): ("aggregations_bucket.by_index",),
