@@ -49,13 +49,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         left_out[0].config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if _meant(item)]
     for item in items:
-        if item.path.is_relative_to(_HERE):
+        if _ours(item):
             item.add_marker(pytest.mark.integration)
     items.sort(key=_when)
 
 
+def _ours(item: pytest.Item) -> bool:
+    return item.path.is_relative_to(_HERE)
+
+
 def _params(item: pytest.Item) -> dict[str, Any]:
-    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    """Of one of ours: other tests may mean something else by these names."""
+    return item.callspec.params if _ours(item) and isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 def _meant(item: pytest.Item) -> bool:
@@ -75,7 +80,7 @@ def _when(item: pytest.Item) -> tuple[bool, int, bool, int]:
     engine = params.get("engine_name")
     which = engines.index(engine) if engine in engines else len(engines)
     place = PLACEMENTS.index(params["placement"]) if "placement" in params else -1
-    return item.path.is_relative_to(_HERE), which, "direct_runs" not in getattr(item, "fixturenames", ()), place
+    return _ours(item), which, "direct_runs" not in getattr(item, "fixturenames", ()), place
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
