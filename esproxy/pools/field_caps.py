@@ -64,12 +64,13 @@ def field_caps(request: Pooled) -> Steps[Reply | Large]:
     for answer in answers:
         if is_error(answer.status, answer.body):
             return reply(request, answer, filtered=True)
-    made = [tree.get("runtime_mappings") or {}, tree.get("derived") or {}] if isinstance(tree, dict) else []
+    defined = {**(tree.get("runtime_mappings") or {}), **(tree.get("derived") or {})} if isinstance(tree, dict) else {}
+    made = {name: name for name in defined} | {sent: name for sent, name in plan.fields.items() if name in defined}
     found: dict[str, dict[str, Caps]] = {}  # index → field → capabilities
     for target, answer in zip(targets, answers, strict=True):
         there = orjson.loads(answer.body)
         if there.get("indices"):  # else none of its shards can match the filter
-            found[target.name] = _own(target, there["fields"], wanted, {name for defined in made for name in defined})
+            found[target.name] = _own(target, there["fields"], wanted, made)
     if plan.query.get("include_empty_fields", "true") == "false":
         yield from _drop_empty(request, targets, found)
     told = {"indices": sorted(found), "fields": merged(found, plan.query.get("include_unmapped", "false") != "false")}
@@ -77,11 +78,12 @@ def field_caps(request: Pooled) -> Steps[Reply | Large]:
     return finish(plan, 200, headers, encode(plan, told))
 
 
-def _own(target: Target, there: dict[str, Caps], wanted: list[str], made: set[str]) -> dict[str, Caps]:
-    """What a pool tells of the index's own fields that are asked for, and of the objects around them."""
+def _own(target: Target, there: dict[str, Caps], wanted: list[str], made: dict[str, str]) -> dict[str, Caps]:
+    """What a pool tells of the index's own fields that are asked for, and of the objects around them. ``made``: by the request
+    itself, as they were sent → as the client named them."""
     logical = {}
     for physical in there:
-        name = physical if physical in META or physical in made else target.naming.owned(physical)
+        name = physical if physical in META else made.get(physical) or target.naming.owned(physical)
         if name is not None:
             logical[name] = there[physical]
     asked = {name for pattern in wanted for name in matching(pattern, list(logical))}

@@ -65,6 +65,7 @@ def stats(request: Pooled) -> Steps[Reply | Large]:
     for target in targets:
         if target.name in own:
             indices[target.name] = own[target.name]
+            _name_groups(own[target.name], target.id_front, plan.query.get("groups", ""))
             continue
         parts = {number: shards.get((target.scope, number), 0) for number in range(target.shards.count)}
         known = replace(memory.get(target.scope, Own(0)), docs=counts[target.scope])
@@ -132,6 +133,15 @@ def _ungrouped(told: Answer, targets: list[Target]) -> Answer:
         groups = search.pop("groups", {})
         search["groups"] = {_bare(name, fronts): one for name, one in groups.items()}
     return Answer(told.status, told.headers, orjson.dumps(tree))
+
+
+def _name_groups(index: Tree, front: str, asked: str) -> None:
+    """Of an index that is alone, beside others that are not: for their sake more groups were asked for."""
+    for search in list(_searches(index)):
+        groups = {name.removeprefix(front): one for name, one in search.pop("groups").items()}
+        named = {name: groups[name] for name in _matching(asked, groups)}
+        if named:
+            search["groups"] = named
 
 
 def _searches(tree: Tree) -> Iterator[Tree]:

@@ -22,6 +22,7 @@ from tests.oracle.placements import PLACEMENTS
 from tests.pairwise import TRANSPORTS, transport_of
 
 _HERE = Path(__file__).parent
+SCRIPTS = {"script.max_compilations_rate": "100000/1m"}  # a node compiles few by default, and all tests share one
 SHARING = pytest.StashKey[list[str]]()  # lines about how much is shared, for the end of the session
 CONFORMANCE = pytest.StashKey[list[str]]()  # the suite directly beside the suite through the proxy
 
@@ -134,5 +135,5 @@ def node_url(engine_name: str, on_progress: ProgressPrinter) -> Iterator[str]:
     if (running := upstream_of(engine_name)) is not None:
         yield running.rstrip("/")
     else:
-        with EmbeddedCluster(engine_name, within=memory_folder(), on_progress=on_progress) as cluster:
+        with EmbeddedCluster(engine_name, settings=SCRIPTS, within=memory_folder(), on_progress=on_progress) as cluster:
             yield cluster.url

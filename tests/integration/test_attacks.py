@@ -194,7 +194,7 @@ def test_tenant_of_a_request_is_the_requests_own(own: SharedCluster) -> None:
     with socket.create_connection((parts.hostname, parts.port), timeout=15) as connection:
         seen = []
         for tenant in (TENANT, VICTIM, TENANT):
-            head = f"GET /_search?size=100 HTTP/1.1\r\nhost: x\r\nx-tenant: {tenant}\r\n\r\n"
+            head = f"GET /books/_search?size=100 HTTP/1.1\r\nhost: x\r\nx-tenant: {tenant}\r\n\r\n"
             connection.sendall(head.encode())
             seen.append(_one_answer(connection))
     assert [victim.canary.encode() in answer for answer in seen] == [False, True, False]

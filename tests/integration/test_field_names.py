@@ -40,21 +40,7 @@ def made(client: WireClient, properties: dict[str, Any], document: dict[str, Any
 
 
 @pytest.fixture(scope="module")
-def many_scripts(cluster: SharedCluster) -> Iterator[None]:
-    """A node compiles only so many scripts in five minutes, and there are more here."""
-
-    def limit(rate: str | None) -> None:
-        body = json.dumps({"transient": {"script.max_compilations_rate": rate}}).encode()
-        raw = cluster.neighbours.node.send("PUT", "/_cluster/settings", JSON, body)
-        assert raw.status == 200, raw.body
-
-    limit("10000/1m")
-    yield
-    limit(None)
-
-
-@pytest.fixture(scope="module")
-def attacker(cluster: SharedCluster, many_scripts: None) -> Iterator[WireClient]:
+def attacker(cluster: SharedCluster) -> Iterator[WireClient]:
     canary = canary_of(cluster)
     with closing(cluster.served.client(EVERYTHING)) as victim, closing(cluster.served.client()) as own:
         values = {"f_date": f"2024{canary}01", "f_long": 7, "f_word": canary, "f_text": canary, "f_bool": True}

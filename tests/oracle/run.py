@@ -42,11 +42,14 @@ class Unplayable(Exception):
 
 
 def engine_of(client: Client) -> Engine:
-    """Kind and version of the node, as its root says."""
+    """Kind and version of the node, as its root says, and whether it has processors of search pipelines."""
     body = parse(client.send("GET", "/", {}, None), "GET").body
     version = body["version"]
     number = tuple(int(part) for part in version["number"].split("-")[0].split("."))
-    return Engine("os" if version.get("distribution") == "opensearch" else "es", number)
+    if version.get("distribution") != "opensearch":
+        return Engine("es", number)
+    parts = client.send("GET", "/_nodes/search_pipelines?filter_path=nodes.*.search_pipelines", {}, None).body
+    return Engine("os", number, frozenset({"processors"} if b'"filter_query"' in parts else ()))
 
 
 def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = None, watch: Watcher | None = None) -> Run:

@@ -3,7 +3,8 @@
 A file maps names to scenarios; keys that begin with ``x-`` hold what YAML anchors share. A scenario:
 
     about:    one sentence
-    engines:  es | os | es>=9 | …     where it runs (default: everywhere); a list means any of them
+    engines:  es | os | es>=9 | …     where it runs (default: everywhere); a list means any of them. ``os+processors``: an
+                                      OpenSearch that has processors of search pipelines, which the smaller build lacks
     calls:    a list of calls, or of lists of calls (anchors), played in order on an empty cluster;
               {use: NAME} stands for the calls of that name in ``_shared.yaml``
 
@@ -38,20 +39,21 @@ FOLDER = Path(__file__).parent.parent / "scenarios"
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a node is: ``es`` or ``os``, and its version."""
+    """What a node is: ``es`` or ``os``, its version, and what it ``has`` that not all have."""
 
     kind: str
     version: tuple[int, ...]
+    has: frozenset[str] = frozenset()
 
     def is_one_of(self, wanted: list[str]) -> bool:
         return not wanted or any(self._is(item) for item in wanted)
 
     def _is(self, item: str) -> bool:
-        match = re.fullmatch(r"(es|os)(?:(>=|<)([\d.]+))?", item)
+        match = re.fullmatch(r"(es|os)(?:\+(processors))?(?:(>=|<)([\d.]+))?", item)
         if not match:
             raise ValueError(f"not an engine: {item!r}")
-        kind, sign, version = match.groups()
-        if kind != self.kind:
+        kind, part, sign, version = match.groups()
+        if kind != self.kind or (part is not None and part not in self.has):
             return False
         if not sign:
             return True
