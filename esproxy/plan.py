@@ -14,6 +14,7 @@ from esproxy.cluster import Cluster
 from esproxy.errors import Refusal
 from esproxy.heads import Head
 from esproxy.languages import LanguageError, lucene
+from esproxy.languages.lucene import Form
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import PatternIdentity
 from esproxy.tenancy.metafields import Restores
@@ -56,6 +57,7 @@ class Plan:
     create: str | None = None  # an index in a pool that is to be made before this goes on
     fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
     scripts: dict[str, str] = field(default_factory=dict)  # long ones that were sent → the client's
+    stored: dict[str, str] = field(default_factory=dict)  # sources that went in place of stored scripts → their names
     pit: bool = False  # the search names no index: its point in time does
     ready: Ready | None = None  # it was understood before, see esproxy.ready
 
@@ -65,7 +67,7 @@ class Plan:
         plan.__dict__.update(self.__dict__)
         plan.head = head
         plan.spelled = self.spelled.copy()
-        plan.fields, plan.scripts = {}, {}
+        plan.fields, plan.scripts, plan.stored = {}, {}, {}
         return plan
 
     @property
@@ -187,20 +189,20 @@ class Plan:
         except LanguageError:  # which no request of ours has sent
             return text
 
-    def _lucene_restored(self, name: str, text: str, form: lucene.Form) -> str:
+    def _lucene_restored(self, name: str, text: str, form: Form) -> str:
         if name != "_index":
             return text
         prefix = self.owner().names.prefix
-        if form is lucene.Form.REGEX:
+        if form is Form.REGEX:
             return text.removeprefix(prefix.replace(".", "\\.") + "(").removesuffix(")")
         return text.removeprefix(prefix)
 
-    def _lucene_value(self, name: str, text: str, form: lucene.Form) -> str:
+    def _lucene_value(self, name: str, text: str, form: Form) -> str:
         if name != "_index":
             return text
         self._adopt(text)
         prefix = self.owner().names.prefix
-        return prefix.replace(".", "\\.") + f"({text})" if form is lucene.Form.REGEX else prefix + text
+        return prefix.replace(".", "\\.") + f"({text})" if form is Form.REGEX else prefix + text
 
     def open_cursor(self, token: str) -> str:
         """The node's cursor for a client's token. Raises Refusal as a node does for an id that is none."""

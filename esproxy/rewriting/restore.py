@@ -232,6 +232,7 @@ class PoolAnswer(core.Hits):
             text = painless.restored_cut(text, script, name)
         text = painless.restored_in_pool(text) if "esproxy" in text else text
         text = text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
+        text = self.plan.stored.get(text, text)  # alone it stands where a node tells which script it was
         return masked_text(self.plan.cluster, self.plan.owner().id, text)
 
 

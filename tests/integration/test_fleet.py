@@ -19,6 +19,8 @@ import httpx
 import pytest
 
 from esproxy.config import LAYOUTS_AVAILABLE
+from esproxy.embedded import EmbeddedCluster, ProgressPrinter
+from tests.engines import memory_folder
 from tests.fleet.history import EVERYTHING, Op, violations
 from tests.fleet.players import ALIAS, NAMES, Player, carry_out, client
 from tests.fleet.proxies import Fleet, Trouble
@@ -34,21 +36,28 @@ STOPPED = (5.5, 9.0)  # seconds that a worker is stopped: the lease is 5
 QUIET = 90.0  # seconds until nothing is left to be done: a dead member, a lease, a sweep with its grace
 
 
+@pytest.fixture(scope="module")
+def own_node(engine_name: str, on_progress: ProgressPrinter) -> Iterator[str]:
+    """A node of its own: all that its catalogue says is audited, and other tests leave work behind."""
+    with EmbeddedCluster(engine_name, within=memory_folder(), on_progress=on_progress) as cluster:
+        yield cluster.url
+
+
 @pytest.fixture
-def fleet(node_url: str, tmp_path: Path) -> Iterator[Fleet]:
+def fleet(own_node: str, tmp_path: Path) -> Iterator[Fleet]:
     """Tenants with equal index names: two in the same pools, and one in each of the other layouts."""
     mark = secrets.token_hex(2)
     layouts = {f"north-{mark}": "shared", f"south-{mark}": "shared"}
     layouts |= {f"{layout}-{mark}": layout for layout in LAYOUTS_AVAILABLE if layout != "shared"}
     ports = [(free_port(), free_port()) for _ in range(2)]
     try:
-        with Fleet(node_url, tmp_path, layouts, ports) as running:
+        with Fleet(own_node, tmp_path, layouts, ports) as running:
             yield running
             for tenant in layouts:
                 clean(running, tenant)
     finally:
         for name in NAMES:
-            httpx.delete(f"{node_url}/dedicated-{mark}.{name}", timeout=60)
+            httpx.delete(f"{own_node}/dedicated-{mark}.{name}", timeout=60)
 
 
 def clean(fleet: Fleet, tenant: str) -> None:
@@ -58,7 +67,7 @@ def clean(fleet: Fleet, tenant: str) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_fleet_under_trouble_keeps_the_promise(seed: int, fleet: Fleet, node_url: str, tmp_path: Path) -> None:
+def test_fleet_under_trouble_keeps_the_promise(seed: int, fleet: Fleet, own_node: str, tmp_path: Path) -> None:
     urls = [proxy.url for proxy in fleet.proxies]
     known: dict[str, list[tuple[str, str]]] = {tenant: [] for tenant in fleet.layouts}
     over = threading.Event()
@@ -82,7 +91,7 @@ def test_fleet_under_trouble_keeps_the_promise(seed: int, fleet: Fleet, node_url
     assert not failures, failures
 
     fleet.wait_until_ready()
-    state = settled(node_url)
+    state = settled(own_node)
     ops += last_look(fleet)
     wrong = violations(ops)
     disagreements = state.disagreements()

@@ -215,7 +215,9 @@ def test_without_lease_every_request_looks_for_itself() -> None:
 @pytest.mark.parametrize("cut", [1, 2, 7, 50, 10_000])
 def test_answer_over_indices_that_share_a_physical_one_is_named_however_it_is_cut(cut: int) -> None:
     cluster = gate().gateway.clusters["main"]
-    plan = SimpleNamespace(fields={}, scripts={}, cluster=cluster, typed=False, owner=lambda: SimpleNamespace(id="acme"))
+    plan = SimpleNamespace(
+        fields={}, scripts={}, stored={}, cluster=cluster, typed=False, owner=lambda: SimpleNamespace(id="acme")
+    )
     targets = [
         Target("acme", name, Entry(n, "shared", "pool~x", "pool~x-1", OPEN), Index("acme", name, n, "shared", "pool~x", {}, {}))
         for name, n in (("logs", 17), ("books", 18))

@@ -44,6 +44,7 @@ TARGETS = {
 PLAN = SimpleNamespace(
     fields={},
     scripts={},
+    stored={},
     owner=lambda: SimpleNamespace(id="acme", names=SimpleNamespace(prefix="acme.")),
     typed=True,
     cluster=gate().gateway.clusters["main"],
