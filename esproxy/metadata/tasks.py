@@ -2,7 +2,8 @@
 
 A node keeps with each task the headers it was asked with, and with what a task left when it ended. Among them is the request id
 that the proxy puts on whatever it sends: the tenant's, a slash and the client's own. No client can write what stands before the
-slash, and what a task starts has the headers of the task. So whose a task is, its node says.
+slash, and what a task starts has the headers of the task. So whose a task is, its node says; but for what keeps a task's
+results, which is the node's own doing.
 
 An id of a task is its node's id and a number that the node counts up, from one again when it starts anew. A client gets the
 whole sealed for its tenant, and the number behind it, so that it reads as ids do; what is left in a client's hands from before
@@ -19,11 +20,19 @@ from esproxy.metadata.nodes import VirtualNode
 
 Tree = dict[str, Any]
 OPAQUE = "X-Opaque-Id"
+RESULTS = ".tasks"
 
 
 def is_own(task: Tree, tenant: str) -> bool:
     opaque = task.get("headers", {}).get(OPAQUE)
-    return isinstance(opaque, str) and opaque.startswith(f"{tenant}/")
+    return isinstance(opaque, str) and opaque.startswith(f"{tenant}/") and not _keeps_results(task)
+
+
+def _keeps_results(task: Tree) -> bool:
+    """A node puts what a task left into an index of its own, by tasks that bear the same headers. What they are described by
+    holds the node's id, and the index is no tenant's. Behind ``source[`` stands what a client may have written."""
+    front: str = task.get("description", "").partition("source[")[0]
+    return f"[{RESULTS}]" in front
 
 
 def physical_id(task: Tree) -> str:

@@ -73,6 +73,22 @@ def test_list_holds_ones_own(gate):
     assert played.told["node_failures"][0]["node_id"] == name and "task_failures" not in played.told
 
 
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        (f'index {{[.tasks][{NODE}:7], source[{{"completed":true,"task":{{"node":"{NODE}"', False),
+        ("requests[1], index[.tasks][0]", False),
+        ("GlobalCheckpointSyncAction.Request{shardId=[.tasks][0], timeout=1m, index='.tasks', waitForActiveShards=1}", False),
+        ('indices[acme.l], search_type[QUERY_THEN_FETCH], source[{"query":{"term":{"x":"[.tasks]"}}}]', True),
+    ],
+)
+def test_keeping_of_results_is_the_nodes_own(gate, description, shown):
+    kept = task(2, "acme/", description=description)
+    played = Played(ask(gate, "GET", "/_tasks?detailed&group_by=none"), {"tasks": [task(1, "acme/"), kept]})
+    assert [one["id"] for one in played.told["tasks"]] == ([1, 2] if shown else [1])
+    assert NODE not in played.reply.body.decode()
+
+
 def test_list_in_other_groups_holds_ones_own(gate):
     child = task(2, "acme/", parent_task_id=f"{NODE}:1")
     tree = {f"{NODE}:1": task(1, "acme/", children=[child, task(3, "zenith/")]), f"{NODE}:4": task(4, "zenith/")}
