@@ -21,6 +21,7 @@ from esproxy.embedded import ENGINES
 from tests.engines import CHOICE, choose, client_major, engines_in, upstream_of
 from tests.oracle.placements import PLACEMENTS
 from tests.pairwise import TRANSPORTS
+from tests.processes import Processes
 
 # No time limits, and a failure prints what reproduces it. `--hypothesis-profile` picks another: fuzz for the long run.
 settings.register_profile("esproxy", deadline=None, print_blob=True)
@@ -28,7 +29,8 @@ settings.register_profile("fuzz", settings.get_profile("esproxy"), max_examples=
 settings.load_profile("esproxy")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.register(Processes())
     parser.addoption(
         "--engine",
         action="append",

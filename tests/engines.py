@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -112,10 +113,13 @@ class _Terminal:
         return False
 
     def write(self, text: str) -> None:
-        if self._reporter is not None:
-            with self._capture.global_and_fixture_disabled() if self._capture else nullcontext():
+        with self._capture.global_and_fixture_disabled() if self._capture else nullcontext():
+            if self._reporter is not None:
                 self._reporter.ensure_newline()
                 self._reporter.write(text, flush=True)
+            else:  # one of several processes: their terminal is the first one's
+                sys.stderr.write(text)
+                sys.stderr.flush()
 
     def flush(self) -> None:
         """Each write is."""

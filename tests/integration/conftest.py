@@ -1,4 +1,4 @@
-"""Real nodes for the integration tests: one per engine and session, at most one at a time.
+"""Real nodes for the integration tests: one per engine and session, one at a time in each process.
 
 ``engine_name`` parametrises a test over the session's engines (see tests/conftest.py), ``placement`` over where indices lie (see
 tests/oracle/placements.py) and ``transport`` over how the proxy speaks to the node; which of their combinations are played is
@@ -23,21 +23,6 @@ from tests.pairwise import TRANSPORTS, transport_of
 
 _HERE = Path(__file__).parent
 SCRIPTS = {"script.max_compilations_rate": "100000/1m"}  # a node compiles few by default, and all tests share one
-SHARING = pytest.StashKey[list[str]]()  # lines about how much is shared, for the end of the session
-CONFORMANCE = pytest.StashKey[list[str]]()  # the suite directly beside the suite through the proxy
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SHARING] = []
-    config.stash[CONFORMANCE] = []
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for title, lines in (("conformance", config.stash[CONFORMANCE]), ("sharing", config.stash[SHARING])):
-        if lines:
-            terminalreporter.section(title)
-            for line in lines:
-                terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(trylast=True)  # after pytest itself has put the tests of one placement together

@@ -29,7 +29,7 @@ from esproxy.serve.follower import Follower, clock
 from esproxy.serve.procedures import Procedures, carry_out
 from esproxy.upstream.client import Engine
 from esproxy.upstream.spec import ClusterSpec
-from tests.integration.conftest import SHARING
+from tests.processes import report
 
 TENANTS, INDICES = 100, 10
 # In ``per-tenant`` each creation changes the cluster's state: all of them take a minute, so by default there are fewer.
@@ -122,8 +122,8 @@ def test_sharing_of_many_like_indices(
     with httpx.Client(base_url=node_url, timeout=60) as http:
         assert set(physical(http, prefix)) == found.layouts[layout].physical
     kept = found.layouts[layout]
-    request.config.stash[SHARING].append(f"{engine_name}: {tenants * INDICES} creations in {layout} took {seconds:.1f} s")
-    request.config.stash[SHARING] += [f"{engine_name}: {line}" for line in lines(found)]
+    took = f"{tenants * INDICES} creations in {layout} took {seconds:.1f} s"
+    report(request.config, "sharing", *(f"{engine_name}: {line}" for line in (took, *lines(found))))
     assert (kept.logical, kept.pooled, kept.share) == (tenants * INDICES, tenants * INDICES, 1.0) and not kept.alone
     assert len(kept.physical) <= most
 

@@ -9,7 +9,7 @@ from esproxy.embedded import Engine
 from tests.conformance import calls, fetch, reading, runs
 from tests.conformance.player import Outcome
 from tests.conformance.report import comparison, judge, listed, misses
-from tests.integration.conftest import CONFORMANCE, SHARING
+from tests.processes import report
 
 pytestmark = pytest.mark.conformance
 
@@ -52,8 +52,8 @@ def test_tenant_passes_all_but_known_misses_and_touches_nobody(
     here, names = run.by_key(), listed(engine.family)
     verdict = judge(names, bare, here, misses(engine.family, placement))
     told = [f"{verdict.passed} of {verdict.asked} ({verdict.share:.2%})", *comparison(names, bare, here), *run.left]
-    request.config.stash[CONFORMANCE] += [f"{engine.title}, {placement}: {line}" for line in told]
-    request.config.stash[SHARING] += [f"{engine.title}, the suite in {placement}: {line}" for line in lines(made.sharing())]
+    report(request.config, "conformance", *(f"{engine.title}, {placement}: {line}" for line in told))
+    report(request.config, "sharing", *(f"{engine.title}, the suite in {placement}: {line}" for line in lines(made.sharing())))
     assert run.leaks == []
     assert run.changes == []
     assert [str(one) for one in verdict.failed] == []

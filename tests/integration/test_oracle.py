@@ -12,13 +12,13 @@ import pytest
 from esproxy.api.deviations import DEVIATIONS, LIMITS, page
 from esproxy.catalogue.pools import REASONS
 from esproxy.catalogue.sharing import lines
-from tests.integration.conftest import SHARING
 from tests.integration.proxy import SCENARIOS, Direct, SharedCluster
 from tests.oracle.compare import compare_runs
 from tests.oracle.coverage import coverage, measure
 from tests.oracle.known import KNOWN, known, rows_in
 from tests.oracle.placements import layouts_in
 from tests.oracle.run import Unplayable, as_expected
+from tests.processes import report
 
 # Measured shares of the rule tables' transitions that the scenarios exercise in calls answered 2xx, of those that the nodes at
 # hand can answer so; the others are in tests/oracle/unknown_<engine>.json, each with its reason. A floor is never lowered.
@@ -78,7 +78,8 @@ def test_indices_of_the_scenarios_are_pooled(
         with suppress(Unplayable):  # what it made until then, it made
             cluster.run(scenario)
     found, least = cluster.made.sharing(), MADE * len(cluster.scenarios) // len(all_scenarios.runs)
-    request.config.stash[SHARING] += [f"{engine_name}, the scenarios in {cluster.placement}: {line}" for line in lines(found)]
+    shared = (f"{engine_name}, the scenarios in {cluster.placement}: {line}" for line in lines(found))
+    report(request.config, "sharing", *shared)
     assert found.layouts.keys() == pools
     for layout in found.layouts.values():
         assert layout.logical >= least and layout.share >= SHARED
