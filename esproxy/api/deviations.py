@@ -168,20 +168,26 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=POOLS,
         name="search-phases",
-        construct="how a node went about a search: `profile`; the phases of a search over several indices",
+        construct=(
+            "how a node went about a search: `profile`; the phases of a search over several indices; `terminated_early` in one"
+            " for no hits, on OpenSearch"
+        ),
         differs=(
             "a profile tells of no query, and how aggregations went through the segments of the pool; the number of partial"
-            " reductions; the phase that an error is told of"
+            " reductions; the phase that an error is told of; that a total was taken from figures of the whole index is not"
         ),
         reason=(
             "a node draws a query with the filter in it, and with patterns as the terms that the whole physical index has for"
-            " them, which may be others'; fewer shards are searched at once, or each index by itself"
+            " them, which may be others'; fewer shards are searched at once, or each index by itself; a filter has to look at"
+            " documents"
         ),
         way_out="none needed; for the profile of a query an index that is alone, or another layout",
         still="everything that was found or went wrong; in an index that is alone profiles are as on a node",
         masks=(
             ("body/num_reduce_phases", ""),
             ("body/error/phase", ""),
+            ("body/terminated_early", "absent"),
+            ("body/responses/*/terminated_early", "absent"),
             ("body/**/profile/shards/*/searches/*/query", ""),
             ("body/**/profile/shards/*/aggregations/**", ""),
         ),
@@ -268,17 +274,6 @@ DEVIATIONS: tuple[Deviation, ...] = (
     ),
     Deviation(
         layouts=POOLS,
-        name="early-totals",
-        construct="`terminated_early` in a search for no hits, on OpenSearch",
-        differs="it is not there",
-        reason="it tells that a node took the total from figures of the whole index and looked at no document",
-        way_out="none needed: the total is the same",
-        still="the total and everything else",
-        masks=(("body/terminated_early", "absent"), ("body/responses/*/terminated_early", "absent")),
-        everywhere=True,
-    ),
-    Deviation(
-        layouts=POOLS,
         name="document-bytes",
         construct="documents that are no JSON in UTF-8: broken ones; comments, a byte order mark, halves of characters",
         differs="they are refused in the proxy's words; a node takes comments and marks, and words what is broken in its own way",
@@ -292,16 +287,17 @@ DEVIATIONS: tuple[Deviation, ...] = (
         masks=(("body/error/**", ""), ("body/items/*/*/error/**", "")),
     ),
     Deviation(
-        layouts=("shared",),
+        layouts=POOLS,
         name="fields-at-large",
         construct=(
-            "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; aggregations, collapse, cursors"
-            " over several indices of which not all have a field"
+            "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; in `shared` aggregations, collapse,"
+            " cursors over several indices of which not all have a field"
         ),
         differs="they are refused; the latter only where others in the pool of an index have a field of that name",
         reason=(
-            "the cluster gives a script every field of the physical index, and knows one meaning of a name for all indices of a"
-            " request: other tenants' fields would show, their types and formats"
+            "the cluster gives a script every field of the physical index, which it cannot list and which has other names there,"
+            " and knows one meaning of a name for all indices of a request: other tenants' fields would show, their types and"
+            " formats"
         ),
         way_out="write `doc[name]` where the value is needed; name the indices one by one; place the index in another layout",
         still="the answer is a 400 in Elasticsearch's shape; in an index that is alone they are as on a node",

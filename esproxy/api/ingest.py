@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from esproxy.api.patch import Also, Is, Row
 from esproxy.api.schema import ANY
-from esproxy.api.words import HIDDEN
+from esproxy.api.words import PIPELINE
 
 _READ = "read behind the pass, by the type of each processor"
 
@@ -17,7 +17,7 @@ ROWS: list[Row] = [
     Is("ingest.simulate:Request", "pipeline", ANY, _READ),
     Is("ingest.simulate:Request", "docs", ANY, "in logical indices, which is what a pipeline sees"),
     *(
-        Also(type_, {"executed_pipelines": HIDDEN}, "names those around a client's, too")
+        Also(type_, {"executed_pipelines": PIPELINE}, "those that a write ran; not what they ran in turn")
         for type_ in ("_global.bulk:ResponseItem", "_types:WriteResponseBase")
     ),
 ]

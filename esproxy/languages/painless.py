@@ -29,7 +29,7 @@ Lucene expressions (``lang: expression``) only know ``doc['f']``, ``.value`` and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from esproxy.languages import Edits, LanguageError
@@ -76,15 +76,15 @@ def rewrite(
     source_root: str | None = None,
     context: Context = Context.SEARCH,
     path: Callable[[str], str] | None = None,
-    fields: Mapping[str, str] | None = None,
+    lookup: str | None = None,
 ) -> str:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
     ``index_prefix`` and writes with it, or reads of it, of an id and of a routing value as they are in a ``pool``. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
     ``params._source`` become, also where they are computed, and paths below keep their names. Where ``path`` is given, it is
-    what paths in a document are replaced by. With ``fields``, the names that are there and how they are called, keys of
-    ``doc`` and ``params`` that the script makes are looked up when it runs. Computed references else are left: look at
-    ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
+    what paths in a document are replaced by. With ``lookup``, a function for how fields are called (``own_fields``,
+    ``fields_below``), keys of ``doc`` and ``params`` that the script makes are looked up when it runs. Computed references
+    else are left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
     scanner = Scanner(source, context)
     scanner.run()
     edits = Edits(source)
@@ -97,9 +97,9 @@ def rewrite(
         edits.put(0, 0, OWN_ID)
     if Ref.ROUTING in read and pool is not None:
         edits.put(0, 0, own_routing(pool.numbered))
-    made = {ref.kind for ref in scanner.found if ref.argument is not None} if fields is not None else set()
-    if Ref.DOC in made and fields is not None:
-        edits.put(0, 0, own_fields(fields))
+    made = {ref.kind for ref in scanner.found if ref.argument is not None} if lookup is not None else set()
+    if Ref.DOC in made and lookup is not None:
+        edits.put(0, 0, lookup)
     if Ref.PARAMS in made:
         edits.put(0, 0, OWN_PARAMETER)
     closing: list[int] = []  # written last: what ends at the same place belongs inside
@@ -159,6 +159,12 @@ def own_fields(fields: Mapping[str, str]) -> str:
     """A function for the name by which a field is asked for; one that nothing has for what is not among them."""
     own = ",".join(f"{quote(name)}:{quote(physical)}" for name, physical in sorted(fields.items())) or ":"
     return f"def {FIELD}(def n){{def m=[{own}];return m.containsKey(n)?m.get(n):n==null?null:{quote(NOTHING)}+n}} "
+
+
+def fields_below(root: str, plain: Collection[str]) -> str:
+    """The same where all fields lie in the object ``root``, but for the ``plain`` ones."""
+    asked = "".join(f"||n=={quote(name)}" for name in plain)
+    return f"def {FIELD}(def n){{return !(n instanceof String){asked}?n:{quote(root + '.')}+n}} "
 
 
 def restored_cut(text: str, sent: str, own: str) -> str:

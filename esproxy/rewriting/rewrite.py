@@ -136,8 +136,9 @@ class PoolResolver:
             self.read_meta = True
         return self.fields.physical(name)
 
-    def lucene(self, text: str, default: str | None) -> str:
-        """A query string over the client's ``default`` field, None where there are several."""
+    def lucene(self, text: str, default: str | None) -> str | None:
+        """A query string over the client's ``default`` field, None where there are several; None for one that cannot be read, and
+        with which a node can only fail. Raises Refusal."""
         try:
             if self.fields.shared:
                 widened = lucene_patterns.widen(text, self._matched)
@@ -147,6 +148,8 @@ class PoolResolver:
             plain = not self.fields.renamed and default not in lucene.META
             if plain and not lucene_patterns.may_name_fields(text, self._is_plain):
                 return text  # the node says what is wrong with it
+            if self.own_terms:
+                return None
             raise Refusal(f"Failed to parse query [{text}]: {error}", type="query_shard_exception") from None
 
     def _is_plain(self, name: str) -> bool:
@@ -202,23 +205,25 @@ class PoolResolver:
         try:
             root = self._root()
             computed = painless.scan(source, context).computed if named else ()
-            made = any(ref.argument is not None for ref in computed) and fields.shared
+            made = any(ref.argument is not None for ref in computed) and (fields.shared or root is not None)
             whole = {ref.kind for ref in computed if not (made and ref.argument)}
             if whole - (DOCUMENT if root or not fields.renamed else set()):
                 raise Refusal("a script can make names of fields as keys of [doc] only, and not hand all of them on, in a pool")
-            pool, own = self._in_pool(source, context), self._own_fields() if made else None
-            sent = painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, own)
-            if own is not None:
+            pool, lookup = self._in_pool(source, context), self._lookup(root) if made else None
+            sent = painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, lookup)
+            if lookup is not None:
                 self.plan.scripts[sent] = source
             return sent
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 
-    def _own_fields(self) -> dict[str, str]:
-        """Every field that a script may make the name of → what it is called there."""
+    def _lookup(self, root: str | None) -> str:
+        """The function that finds what a field is called there of which a script makes the name."""
+        if root is not None:
+            return painless.fields_below(root, SCRIPTED)
         self.fields.asked.add("")  # no name, so the indices are read anew
         own = Patterns(self.fields, self.targets).logical("*", text=False)
-        return {name: self.fields.physical(name) for name in (*own, *SCRIPTED)}
+        return painless.own_fields({name: self.fields.physical(name) for name in (*own, *SCRIPTED)})
 
     def _root(self) -> str | None:
         """The object that documents are in, for a script."""

@@ -1,9 +1,10 @@
 """Queries whose text is a language or that need not name fields: ``query_string``, ``simple_query_string``, ``multi_match``.
 
 Their meaning hangs on options beside the text (which field is the default), so they are dealt with in the tree, under the rule
-table, behind the core's pass: the fields that they name are physical by then. Where they name none, and the index is not alone
-in its physical one, they get the index's own fields; nodes are lenient about types exactly when the default is all fields, and
-that has to be said then.
+table, behind the core's pass: the fields that they name are physical by then. A text that we cannot read is put beside one
+that no node can: so a node says what is wrong with it, and where it finds nothing wrong, the search fails all the same. Where
+they name none, and the index is not alone in its physical one, they get the index's own fields; nodes are lenient about types
+exactly when the default is all fields, and that has to be said then.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ QUERY_STRING = "query_string"
 HINTS = tuple(name.encode() for name in NAMES)
 
 
+UNREAD = "what cannot be read is not searched for ("  # which no node reads
+
+
 class Text(NamedTuple):
+    holder: dict[str, Any]
     name: str
     options: dict[str, Any]
 
@@ -34,7 +39,7 @@ def texts(states: list[dict[str, Any]], state: int, tree: Any) -> Iterator[Text]
     """Every such query of a tree. Its options may be changed."""
     for holder, keys, key, _ in members(states, state, tree):
         if key in NAMES and QUERY_STRING in keys and "bool" in keys and isinstance(holder[key], dict):
-            yield Text(key, holder[key])
+            yield Text(holder, key, holder[key])
 
 
 def wanted(body: bytes, resolver: PoolResolver) -> bool:
@@ -62,12 +67,17 @@ def without_fields(tree: Any) -> bool:
 def rewrite_texts(states: list[dict[str, Any]], state: int, tree: Any, resolver: PoolResolver) -> None:
     """In place. Raises Refusal."""
     met = 0
-    for name, options in texts(states, state, tree):
+    for holder, name, options in list(texts(states, state, tree)):
         default = _default(name, options, resolver)
         if name == QUERY_STRING and isinstance(options.get("query"), str):
             met += 1
             if not options.get("escape"):
-                options["query"] = resolver.lucene(options["query"], default)
+                read = resolver.lucene(options["query"], default)
+                if read is None:
+                    beside = {QUERY_STRING: {"query": UNREAD}}
+                    holder["bool"] = {"must": [{QUERY_STRING: holder.pop(QUERY_STRING)}, beside]}
+                else:
+                    options["query"] = read
     if met != resolver.texts:
         raise Refusal("a query string is not available at this place for indices in a pool")
 

@@ -23,48 +23,6 @@ NOT_IN_POOLS = (
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"query": {"query_string": {"query": "k*:x"}}}',
-        "es os",
-        "per-tenant",
-        "a pattern of fields in a query string is refused",
-    ),
-    (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"query": {"query_string": {"query": "(w:',
-        "es os",
-        "per-tenant",
-        "words for a query string that nobody can read",
-    ),
-    (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"query": {"script": {"script": {"source": "doc.containsKey(params.f)"',
-        "es os",
-        "per-tenant",
-        "a script that computes names of fields is refused",
-    ),
-    (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"query": {"script": {"script": {"source": "doc.containsKey(params[\'f\'])"',
-        "es os",
-        "per-tenant",
-        "a script that computes names of fields is refused",
-    ),
-    (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"script_fields": {"x": {"script": {"source": "doc[params.f]',
-        "es os",
-        "per-tenant",
-        "a script that computes names of fields is refused",
-    ),
-    (
-        "unmapped.in_texts",
-        'POST /logs-a/_search {"script_fields": {"x": {"script": "def d = doc',
-        "es os",
-        "per-tenant",
-        "a script that computes names of fields is refused",
-    ),
-    (
         "search.body_parameters",
         'POST /_search {"profile": true, "query": {"match": {"t": "fish"}}',
         "es os",
@@ -85,15 +43,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "the filter of an alias as its creator wrote it, and not as a node does",
     ),
     ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
-    (
-        "bulk.metadata",
-        'POST /_bulk {"index": {"_index": "a", "_id": "8"',
-        "es",
-        ALL,
-        "the list of the pipelines that ran is left out",
-    ),
-    ("bulk.parameters", "POST /_bulk?include_source_on_error=", "es", ALL, "the list of the pipelines that ran is left out"),
-    ("rare.document_options", "POST /_bulk?list_executed_pip", "es", ALL, "the list of the pipelines that ran is left out"),
     (
         "admin.cat_text",
         "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size",

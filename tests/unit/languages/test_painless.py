@@ -358,9 +358,12 @@ def test_rewrite_in_a_pool_leaves_what_is_written() -> None:
 )
 def test_keys_that_a_script_makes_are_looked_up_when_it_runs(source: str, sent: str) -> None:
     fields = {"a": "a~2", "it's": "it's"}
-    made = rewrite(source, lambda name: fields[name], fields=fields)
+    made = rewrite(source, lambda name: fields[name], lookup=painless.own_fields(fields))
     assert made.endswith(sent) and restored_in_pool(made) == source.replace("'a'].value", "'a~2'].value")
     assert ("'a':'a~2','it\\'s':'it\\'s'" in made) == ("esproxyField(" in sent)
+    below = rewrite(source, str, lookup=painless.fields_below("n17", ["_version"]))
+    assert restored_in_pool(below) == source
+    assert ("n=='_version'?n:'n17.'+n" in below) == ("esproxyField(" in sent)
     taken = [ref.argument for ref in scan(source).computed]
     assert all((argument is None) == ("esproxy" not in sent) for argument in taken)
 
