@@ -16,6 +16,7 @@ import orjson
 # whatever was written first.
 CATALOGUE = "esproxy~catalogue"
 MEMBERS = "esproxy~members"
+MANY = "many~"  # the beginning of aliases that stand for many pools during one call
 PHYSICAL = "pool~*,own~*,one~*"  # whatever a catalogue makes, of this deployment or another
 LEASE = "lease"  # the document that tells every member the lease
 LONGEST = 120  # characters of a logical name that go into a family's name; the digest tells longer ones apart

@@ -181,6 +181,21 @@ class Store:
         answer = yield self.call("GET", target)
         return [row["index"] for row in parsed(answer, 200)]
 
+    def aliases(self, pattern: str) -> Steps[dict[str, list[str]]]:
+        """The indices behind each."""
+        out: dict[str, list[str]] = {}
+        answer = yield self.call("GET", path("_alias", pattern))
+        found = {} if answer.status == 404 else parsed(answer, 200)
+        for index, told in found.items():
+            for alias in told["aliases"]:
+                out.setdefault(alias, []).append(index)
+        return out
+
+    def remove_alias(self, alias: str, indices: list[str]) -> Steps[None]:
+        """One of them gone meanwhile leaves all as they are."""
+        body = orjson.dumps({"actions": [{"remove": {"indices": indices, "alias": alias}}]})
+        parsed((yield self.call("POST", b"/_aliases", body)), 200, 404)
+
     def put_mapping(self, name: str, properties: dict[str, Any], runtime: dict[str, Any] | None = None) -> Steps[None]:
         """Add fields, also ``runtime`` ones; what the node refuses is a Refusal. A node merges some changes of a known field
         silently (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""

@@ -14,6 +14,7 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Reply
+from esproxy.pools import wide
 from esproxy.pools.aliases import aliases_of
 from esproxy.pools.creation import Creation
 from esproxy.pools.declared import (
@@ -26,15 +27,14 @@ from esproxy.pools.declared import (
     node_answer,
 )
 from esproxy.pools.pooled import Apart, Pooled
-from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
+from esproxy.pools.reply import template
 from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings
 from esproxy.pools.targets import some
 from esproxy.procedures.delete import delete
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.one_name import check_new_name
 from esproxy.tenancy.placement import DEDICATED
-from esproxy.tenancy.target import physical_expression
 
 # --- indices -----------------------------------------------------------------------------------------
 
@@ -86,8 +86,8 @@ def delete_index(request: Pooled) -> Steps[Reply]:
     found, directory = yield from request.resolved(request.parts["index"], request.options())
     own = [name for name in found.found if directory.indices[name].layout == DEDICATED]
     if own:
-        physical = ",".join(directory.indices[name].physical for name in own)
-        told = yield request.send("DELETE", [physical], {"ignore_unavailable": "true"})
+        physical = [directory.indices[name].physical for name in own]
+        told = yield from wide.ask(request, "DELETE", [wide.INDEX], physical, {"ignore_unavailable": "true"})
         if told.status != 200:
             return node_reply(request, told)
     pooled = [name for name in found.found if name not in own]
@@ -104,10 +104,9 @@ def get_index(request: Pooled) -> Steps[Reply]:
     targets = yield from some(request, request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)
     directory = request.seen
-    template = plan.route.with_index or plan.route.template
-    expression = physical_expression(targets) or nothing(request)
-    path = [expression if part == "{index}" else part for part in template if part != "{name}"]
-    told = yield request.send("GET", path, physical_query(plan, [], None))
+    path = [part for part in template(request) if part != "{name}"]
+    physical_names = [target.physical for target in targets]
+    told = yield from wide.ask(request, "GET", path, physical_names, physical_query(plan, [], None))
     if told.status != 200:
         return node_reply(request, told)
     physical = orjson.loads(told.body)
@@ -137,7 +136,5 @@ def shards(request: Pooled) -> Steps[Reply]:
     plan = request.plan
     targets = yield from some(request, request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)
-    template = plan.route.with_index or plan.route.template
-    expression = physical_expression(targets) or nothing(request)
-    call = request.send("POST", [expression if part == "{index}" else part for part in template], query)
-    return node_reply(request, (yield call))
+    told = yield from wide.ask(request, "POST", template(request), [target.physical for target in targets], query)
+    return node_reply(request, told)

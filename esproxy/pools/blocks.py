@@ -10,6 +10,7 @@ import orjson
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.declared import answer, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import reply as node_reply
@@ -17,7 +18,6 @@ from esproxy.pools.settings import keep
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.blocks import BLOCKS, INTERNAL, SETTING
-from esproxy.tenancy.target import physical_expression
 
 
 def add_block(request: Pooled) -> Steps[Reply | Large]:
@@ -40,7 +40,8 @@ def _change(request: Pooled, method: str, done: str, value: str | None) -> Steps
     told: list[Any] = []
     own = [target for target in targets if target.dedicated]
     if own:
-        outcome = yield request.send(method, [physical_expression(own), "_block", block], physical_query(request.plan, [], None))
+        query, physical = physical_query(request.plan, [], None), [target.physical for target in own]
+        outcome = yield from wide.ask(request, method, [wide.INDEX, "_block", block], physical, query)
         if outcome.status != 200:
             return node_reply(request, outcome)
         back = {target.physical: target.name for target in own}

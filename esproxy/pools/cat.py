@@ -11,6 +11,7 @@ from esproxy.catalogue.store import Steps
 from esproxy.exchange import Answer, Reply
 from esproxy.heads import Headers
 from esproxy.metadata import cat, cluster
+from esproxy.pools import wide
 from esproxy.pools.bodies import search_body
 from esproxy.pools.health import tenant_health
 from esproxy.pools.pooled import Pooled
@@ -21,7 +22,7 @@ from esproxy.procedures.cat import columns_of, table_headers, wants_json
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.target import Target, physical_expression
+from esproxy.tenancy.target import Target
 
 Rows = list[dict[str, Any]]
 
@@ -76,11 +77,10 @@ def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
     body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
-    expression = physical_expression(targets) or nothing(request)
     routing = physical_query(plan, targets, None).get("routing")
     routed = {"routing": routing} if routing and targets else {}
-    answer = yield request.send("POST", [expression, "_count"], routed, body, b"application/json")
-    return answer
+    physical = [target.physical for target in targets]
+    return (yield from wide.ask(request, "POST", [wide.INDEX, "_count"], physical, routed, body, b"application/json"))
 
 
 def health(request: Pooled) -> Steps[Reply]:

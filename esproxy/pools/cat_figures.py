@@ -24,15 +24,17 @@ from esproxy.exchange import Reply
 from esproxy.metadata import cat
 from esproxy.metadata.figures import Own, zero
 from esproxy.metadata.nodes import masked_address, masked_node
+from esproxy.pools import wide
 from esproxy.pools.cat import Rows, table_headers_of, table_reply
 from esproxy.pools.counts import by_shard, documents
+from esproxy.pools.health import HEALTH
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.statistics import alone, named
 from esproxy.procedures.cat import columns_of, wants_json
 from esproxy.rewriting.query import physical_query
-from esproxy.tenancy.target import Target, physical_expression
+from esproxy.tenancy.target import Target
 
 Row = dict[str, Any]
 NAMES = ("i", "idx", "index")
@@ -78,9 +80,9 @@ def table(request: Pooled) -> Steps[Reply]:
     header = query.pop("v", "false") != "false"
     asked = [column for column in query.pop("h", "").split(",") if column]
     sort = [part for part in query.pop("s", "").split(",") if part]
-    path = ["_cat", short, physical_expression(targets) or nothing(request)]
     wanted = {"expand_wildcards": "all"} if endpoint == "cat.indices" else {}
-    told = yield request.send("GET", path, {**query, **_asked(endpoint, asked, sort, request.product), **wanted})
+    drawn = {**query, **_asked(endpoint, asked, sort, request.product), **wanted}
+    told = yield from wide.ask(request, "GET", ["_cat", short, wide.INDEX], [target.physical for target in targets], drawn)
     if told.status >= 400:
         return node_reply(request, told)
     found: Rows = orjson.loads(told.body)
@@ -331,6 +333,6 @@ def _counts(request: Pooled, targets: list[Target]) -> Steps[Counts]:
     if endpoint != "cat.indices":
         return Counts({}, (yield from by_shard(request, targets)), {})
     whole = yield from documents(request, targets)
-    call = request.send("GET", ["_cluster", "health", physical_expression(targets)], {"level": "indices"})
-    known = parsed((yield call), 200)["indices"]
+    told = yield from wide.ask(request, "GET", HEALTH, [target.physical for target in targets], {"level": "indices"})
+    known = parsed(told, 200)["indices"]
     return Counts(whole, {}, {name: (one["active_shards"], one["active_primary_shards"]) for name, one in known.items()})

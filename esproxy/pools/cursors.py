@@ -21,9 +21,10 @@ from esproxy.catalogue.documents import OPEN
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.pooled import Apart, Pooled
-from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.pools.targets import some
 from esproxy.rewriting.decoded import Decoded
 from esproxy.rewriting.query import physical_query
@@ -137,7 +138,10 @@ def open_point_in_time(request: Pooled) -> Steps[Reply | Large]:
     if request.body and plan.endpoint.request is not None:
         body = yield from search_body(request, targets, plan.endpoint.request, request.body)
     query = yield from parameters(request, targets)
-    answer = yield request.send("POST", path(request, targets), query, body, request.media or JSON)
+    if wide.fits(template(request), targets, query):
+        answer = yield request.send("POST", path(request, targets), query, body, request.media or JSON)
+    else:
+        answer = yield from wide.by_alias(request, template(request), targets, query, body)
     return reply(request, answer, filtered=True)
 
 

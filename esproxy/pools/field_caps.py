@@ -16,9 +16,10 @@ from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed
 from esproxy.exchange import Answer, Calls, Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.bodies import search_body
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
@@ -49,7 +50,8 @@ def field_caps(request: Pooled) -> Steps[Reply | Large]:
     if not targets or not wanted or not all(wanted) or (given and "fields" in plan.query):
         assert plan.endpoint.request is not None
         body = request.body and (yield from search_body(request, targets, plan.endpoint.request, request.body))
-        answer = yield request.send("POST", path(request, targets), query, body, request.media or JSON)
+        physical = [target.physical for target in targets]
+        answer = yield from wide.ask(request, "POST", template(request), physical, query, body, request.media or JSON)
         return reply(request, answer, filtered=True)
     calls = []
     for target in targets:

@@ -14,14 +14,15 @@ from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.exchange import Large, Reply
 from esproxy.metadata import cluster
+from esproxy.pools import wide
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.expressions import Options
-from esproxy.tenancy.target import physical_expression
+
+HEALTH = ["_cluster", "health", wide.INDEX]
 
 
 def health(request: Pooled) -> Steps[Reply]:
@@ -43,9 +44,8 @@ def health(request: Pooled) -> Steps[Reply]:
     level = query.get("level", "cluster")
     if together and level == "cluster":
         query["level"] = "indices"
-    sent = ",".join(dict.fromkeys(physical)) or nothing(request)
     wanted, plan.filter_path = plan.filter_path, None  # which is for the whole answer
-    asked = yield request.send("GET", ["_cluster", "health", sent], query)
+    asked = yield from wide.ask(request, "GET", HEALTH, physical, query)
     reply: Reply | Large
     if together and not is_error(asked.status, asked.body):
         answer = apart(orjson.loads(asked.body), there, told=level != "cluster")
@@ -79,6 +79,6 @@ def apart(answer: dict[str, Any], there: list[tuple[str, str]], *, told: bool) -
 def tenant_health(request: Pooled) -> Steps[dict[str, Any]]:
     """The figures of all of the tenant's indices."""
     everything = yield from some(request, "_all", Options(expand=frozenset(("open", "closed", "hidden"))), stay=True)
-    sent = physical_expression(everything) or nothing(request)
-    figures: dict[str, Any] = parsed((yield request.send("GET", ["_cluster", "health", sent], {})), 200)
+    asked = yield from wide.ask(request, "GET", HEALTH, [target.physical for target in everything], {})
+    figures: dict[str, Any] = parsed(asked, 200)
     return figures

@@ -22,16 +22,16 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.mappings import refuse_unsafe_types
+from esproxy.pools import wide
 from esproxy.pools.declared import acknowledged, declaration, known_parameters, node_answer
 from esproxy.pools.field_caps import META
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import refuse_lookup
 from esproxy.tenancy.expressions import matching
-from esproxy.tenancy.target import Target, physical_expression
+from esproxy.tenancy.target import Target
 
 Definition = dict[str, Any]
 Refused = Reply | Large | None  # the node's answer when it refuses
@@ -238,9 +238,9 @@ def get_field_mapping(request: Pooled) -> Steps[Reply]:
     """Every field of the pool is asked for, for which every line is long enough; the index's own are told, by their own names."""
     targets = yield from some(request, request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)
-    expression = physical_expression(targets) or nothing(request)
     query = physical_query(request.plan, [], None)
-    told = yield request.send("GET", [expression, "_mapping", "field", "*"], query)
+    where = [wide.INDEX, "_mapping", "field", "*"]
+    told = yield from wide.ask(request, "GET", where, [target.physical for target in targets], query)
     if told.status != 200:
         body = told.body.replace(b"/_mapping/field/*]", f"/_mapping/field/{request.parts['fields']}]".encode())
         return node_reply(request, Answer(told.status, told.headers, body))

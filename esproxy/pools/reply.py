@@ -16,9 +16,13 @@ NDJSON = b"application/x-ndjson"
 
 def path(request: Pooled, targets: list[Target]) -> list[str]:
     """The segments upstream."""
-    template = request.plan.route.with_index or request.plan.route.template
     expression = physical_expression(targets) or nothing(request)
-    return [expression if part == "{index}" else part for part in template]
+    return [expression if part == "{index}" else part for part in template(request)]
+
+
+def template(request: Pooled) -> list[str]:
+    """The segments, of which one stands for indices."""
+    return list(request.plan.route.with_index or request.plan.route.template)
 
 
 def nothing(request: Pooled) -> str:

@@ -16,13 +16,13 @@ from esproxy.catalogue.documents import CLOSED, OPEN, Directory
 from esproxy.catalogue.store import Steps
 from esproxy.errors import no_such_index
 from esproxy.exchange import Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.declared import answer, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import reply as node_reply
 from esproxy.tenancy.expressions import Options, concrete, is_pattern, matching, terms_of
 
 Tree = dict[str, Any]
-AT_ONCE = 40  # names of physical indices in an address, which nodes limit to 4 KiB
 
 
 def resolve_index(request: Pooled) -> Steps[Reply | Large]:
@@ -57,8 +57,8 @@ def resolve_index(request: Pooled) -> Steps[Reply | Large]:
     if request.product:
         asked, modes = sorted(modes), {}
         query = {"expand_wildcards": "all", **{name: value for name, value in request.plan.query.items() if name == "mode"}}
-        for start in range(0, len(asked), AT_ONCE):
-            told = yield request.send("GET", ["_resolve", "index", ",".join(asked[start : start + AT_ONCE])], query)
+        if asked:
+            told = yield from wide.ask(request, "GET", ["_resolve", "index", wide.INDEX], asked, query)
             if is_error(told.status, told.body):
                 return node_reply(request, told)
             modes.update((one["name"], one.get("mode")) for one in orjson.loads(told.body)["indices"])

@@ -11,12 +11,13 @@ import orjson
 
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Large, Reply
+from esproxy.exchange import Answer, Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.cursors import opened, point_in_time, targets_of
 from esproxy.pools.fan_out import can_merge, fan_out
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.pools.targets import some
 from esproxy.pools.together import together
 from esproxy.rewriting.query import body_with_query, physical_query
@@ -29,7 +30,7 @@ BY_QUERY = ("delete_by_query", "update_by_query")
 
 def search(request: Pooled) -> Steps[Reply | Large]:
     """``search`` and ``count``."""
-    return (yield from _query(request, "POST"))
+    return (yield from _query(request))
 
 
 def validate(request: Pooled) -> Steps[Reply | Large]:
@@ -37,15 +38,15 @@ def validate(request: Pooled) -> Steps[Reply | Large]:
     targets = yield from some(request, request.parts.get("index", "_all"))
     if request.plan.query.get("rewrite", "false") != "false" and not all(target.naming.own_terms for target in targets):
         raise Refusal("the parameter [rewrite] is not available for indices in a pool")
-    return (yield from _query(request, "POST", filtered=False))
+    return (yield from _query(request, filtered=False))
 
 
 def by_query(request: Pooled) -> Steps[Reply | Large]:
     """``delete_by_query`` and ``update_by_query``."""
-    return (yield from _query(request, "POST", needs_query=request.plan.route.row.name == "delete_by_query"))
+    return (yield from _query(request, needs_query=request.plan.route.row.name == "delete_by_query"))
 
 
-def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply | Large]:
+def _query(request: Pooled, *, filtered: bool = True, needs_query: bool = False) -> Steps[Reply | Large]:
     plan = request.plan
     if plan.query.get("pre_filter_shard_size", "1") in NO_SIZE:  # nodes look at it before they look for the index
         raise Refusal("preFilterShardSize must be >= 1")
@@ -78,13 +79,28 @@ def _query(request: Pooled, method: str, *, filtered: bool = True, needs_query: 
         query.pop("routing", None)  # the point in time has it
     else:
         request.over(targets)
-    where = path(request, targets) if pit is None or "index" in request.parts else list(plan.route.template)
-    answer = yield request.send(method, where, query, body, request.media or JSON, large=True)
+    if pit is not None and "index" not in request.parts:
+        answer = yield request.send("POST", list(plan.route.template), query, body, request.media or JSON, large=True)
+    else:
+        answer = yield from _sent(request, targets, query, body)
     shares = len({target.physical for target in targets}) < len(targets)
     if shares and answer.status >= 400 and not answer.more and pit is None and can_merge(request, given):
         told = Divided("what fails is told index by index")
         return (yield from fan_out(request, targets, given, told, filtered=filtered))
     return reply(request, answer, filtered=filtered)
+
+
+def _sent(request: Pooled, targets: list[Target], query: dict[str, str], body: bytes) -> Steps[Answer]:
+    where, name = template(request), request.plan.route.row.name
+    if wide.fits(where, targets, query):
+        call = request.send("POST", path(request, targets), query, body, request.media or JSON, large=True)
+        return (yield call)
+    if name in BY_QUERY:
+        return (yield from wide.by_alias(request, where, targets, query, body))
+    if name == "search":
+        return (yield from wide.search(request, where, targets, query, body))
+    physical = [target.physical for target in targets]
+    return (yield from wide.ask(request, "POST", where, physical, query, body, request.media or JSON))
 
 
 def _same_slices(targets: list[Target]) -> None:

@@ -15,15 +15,16 @@ from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.store import Steps
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.figures import digest
+from esproxy.pools import wide
 from esproxy.pools.declared import declaration, node_answer
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import JSON, nothing
+from esproxy.pools.reply import JSON
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, restore
 from esproxy.tenancy.expressions import matching, terms_of
-from esproxy.tenancy.target import Target, physical_expression
+from esproxy.tenancy.target import Target
 
 Tree = dict[str, Any]
 
@@ -36,8 +37,9 @@ def search_shards(request: Pooled) -> Steps[Reply | Large]:
     targets = yield from some(request, expression, options)
     wanted = declaration(request) if request.body else {}
     body = orjson.dumps({"slice": wanted["slice"]}) if "slice" in wanted else b""  # of all the body, that is read
-    path = [physical_expression(targets) or nothing(request), "_search_shards"]
-    told = yield request.send("POST", path, physical_query(plan, targets, None), body, JSON if body else None)
+    query, physical = physical_query(plan, targets, None), [target.physical for target in targets]
+    path = [wide.INDEX, "_search_shards"]
+    told = yield from wide.ask(request, "POST", path, physical, query, body, JSON if body else None)
     if is_error(told.status, told.body) or not targets:
         return node_reply(request, told)
     tree = orjson.loads(told.body)

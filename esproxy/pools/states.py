@@ -11,6 +11,7 @@ from esproxy.catalogue.documents import OPEN
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Reply
+from esproxy.pools import wide
 from esproxy.pools.declared import answer, check_active_shards, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import reply as node_reply
@@ -62,5 +63,4 @@ def _named(request: Pooled) -> Steps[tuple[dict[str, str], list[str]]]:
 
 def _node(request: Pooled, what: str, own: dict[str, str]) -> Steps[Answer]:
     query = physical_query(request.plan, [], None)
-    told: Answer = yield request.send("POST", [",".join(own.values()), what], query | {"ignore_unavailable": "true"})
-    return told
+    return (yield from wide.ask(request, "POST", [wide.INDEX, what], own.values(), query | {"ignore_unavailable": "true"}))

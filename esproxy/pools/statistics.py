@@ -21,16 +21,18 @@ from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata import figures
 from esproxy.metadata.figures import Own
 from esproxy.metadata.nodes import node_id
+from esproxy.pools import wide
 from esproxy.pools.counts import by_shard, documents, in_memory
 from esproxy.pools.declared import node_answer
+from esproxy.pools.health import HEALTH
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import nothing
+from esproxy.pools.reply import nothing, template
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, restore
 from esproxy.tenancy.expressions import index_closed, matching
-from esproxy.tenancy.target import Target, physical_expression
+from esproxy.tenancy.target import Target
 
 Tree = dict[str, Any]
 LEVELS = ("cluster", "indices", "shards")
@@ -44,10 +46,10 @@ def stats(request: Pooled) -> Steps[Reply | Large]:
     if "groups" in query:
         patterns = query["groups"].split(",")
         query["groups"] = ",".join(target.id_front + pattern for target in targets for pattern in patterns)
-    if all(alone(target) for target in targets):
+    if all(alone(target) for target in targets) and wide.fits(_path(request), targets, query):
         told = yield from _ask(request, targets, query)
         return node_reply(request, _ungrouped(told, targets))
-    query["groups"] = ",".join(filter(None, (query.get("groups"), *(f"{target.id_front}*" for target in targets))))
+    query["groups"] = "*" if any(target.dedicated for target in targets) else f"{request.tenant}.*"  # of all its scopes
     level = query.get("level", "indices")
     for name in ("fields", "completion_fields", "fielddata_fields"):
         if name in query:
@@ -178,8 +180,8 @@ def _shards(request: Pooled, targets: list[Target], tree: Tree) -> Steps[Tree]:
     if len({target.physical for target in targets}) == len(targets):
         told: Tree = tree["_shards"]
         return told
-    call = request.send("GET", ["_cluster", "health", physical_expression(targets)], {"level": "indices"})
-    known = parsed((yield call), 200)["indices"]
+    asked = yield from wide.ask(request, "GET", HEALTH, [target.physical for target in targets], {"level": "indices"})
+    known = parsed(asked, 200)["indices"]
     whole = [known[target.physical] for target in targets if target.physical in known]
     total = sum(one["number_of_shards"] * (1 + one["number_of_replicas"]) for one in whole)
     return {"total": total, "successful": sum(one["active_shards"] for one in whole), "failed": 0}
@@ -302,15 +304,21 @@ def named(request: Pooled, *, closed: bool) -> Steps[list[Target]]:
 
 
 def _ask(request: Pooled, targets: list[Target], query: dict[str, str]) -> Steps[Answer]:
-    template = request.plan.route.with_index or request.plan.route.template
-    places = {"{index}": physical_expression(targets) or nothing(request)}
-    places |= {f"{{{name}}}": value for name, value in request.parts.items() if name != "index"}
-    path = [places.get(part, part) for part in template]
-    answer: Answer = yield request.send(request.plan.head.method, path, query)
+    path = _path(request)
+    physical = [target.physical for target in targets]
+    answer = yield from wide.ask(request, request.plan.head.method, path, physical, query)
     if not is_error(answer.status, answer.body):
         return answer
-    sent, written = "[/" + "/".join(path) + "]", f"[{request.plan.raw_path}]"  # errors about parameters quote it
-    return Answer(answer.status, answer.headers, answer.body.replace(sent.encode(), written.encode()))
+    written, body = f"[{request.plan.raw_path}]", answer.body
+    for expression in wide.lines(path, physical, query) or [nothing(request)]:
+        sent = "/".join(expression if part == wide.INDEX else part for part in path)
+        body = body.replace(f"[/{sent}]".encode(), written.encode())  # in errors about parameters
+    return Answer(answer.status, answer.headers, body)
+
+
+def _path(request: Pooled) -> list[str]:
+    places = {f"{{{name}}}": value for name, value in request.parts.items() if name != "index"}
+    return [places.get(part, part) for part in template(request)]
 
 
 def _as_told(request: Pooled, targets: list[Target]) -> Steps[Reply | Large]:

@@ -19,15 +19,16 @@ from esproxy import exact
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.pools import wide
 from esproxy.pools.bodies import search_body
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import JSON, path, reply
+from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.rewriting.decoded import EMPTY, KINDS, SOURCE, Decoded
 from esproxy.rewriting.query import physical_query, sort_of_text
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.fieldnames import Divided
-from esproxy.tenancy.target import Target, physical_expression, search_routing
+from esproxy.tenancy.target import Target, search_routing
 
 LISTS = ("fields", "docvalue_fields", "stored_fields", "_source")  # of names
 NAMES = ("_source", "_source_includes", "_source_excludes", "docvalue_fields", "stored_fields")  # parameters with lists of names
@@ -59,7 +60,11 @@ def together(request: Pooled, targets: list[Target], given: bytes, why: Divided)
         queries[0]["typed_keys"] = "true"
     request.over(targets)
     sent = orjson.dumps(merged)
-    answer = yield request.send("POST", path(request, targets), _parameters(request, targets, queries), sent, JSON, large=True)
+    query = _parameters(request, targets, queries)
+    if wide.fits(template(request), targets, query):
+        answer = yield request.send("POST", path(request, targets), query, sent, JSON, large=True)
+    else:
+        answer = yield from wide.by_alias(request, template(request), targets, query, sent)
     return reply(request, answer, filtered=True)
 
 
@@ -159,8 +164,8 @@ def _sorts(
 
 def _kinds(request: Pooled, targets: list[Target], names: list[str], unmapped: Any) -> Steps[set[str | None]]:
     """How the values of these fields, of one in each target, are read; None for a field that no script can stand for."""
-    where = [physical_expression(targets), "_mapping", "field", ",".join(dict.fromkeys(names))]
-    answer = yield request.send("GET", where, {})
+    where = [wide.INDEX, "_mapping", "field", ",".join(dict.fromkeys(names))]
+    answer = yield from wide.ask(request, "GET", where, [target.physical for target in targets], {})
     told = orjson.loads(answer.body) if answer.status in (200, 404) else {}
     found: set[str | None] = set()
     for target, name in zip(targets, names, strict=True):

@@ -20,6 +20,7 @@ from esproxy.api.kinds import Kind, Mark
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, Violation
 from esproxy.plan import Plan
+from esproxy.pools import wide
 from esproxy.pools.pooled import Pooled
 from esproxy.rewriting.aggs import empty_buckets, name_terms, own_background, question, scope_globals, shapes, without_empty
 from esproxy.rewriting.names import clauses, exclude_liked, index_among_fields, ours, read_by_script, rewrite_clause, text_of
@@ -32,10 +33,10 @@ from esproxy.rewriting.undo import ask_for_metadata, unscored
 from esproxy.tenancy.expressions import Options, resolve
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
-from esproxy.tenancy.target import Target, filter_of, physical_expression
+from esproxy.tenancy.target import Target, filter_of
 
-JSON = b"application/json"
 LENIENT = Options(ignore_unavailable=True)
+JSON = b"application/json"
 SEARCHING = ("aggs", "aggregations", "knn", "retriever", "rank", "sub_searches")  # what makes nodes search, beside a query
 MOST_FOUND = 10_000  # documents that a node finds for a search, unless the index says otherwise
 DEEPEST = 20  # wrappers in one another
@@ -87,7 +88,7 @@ def rewrite(request: Pooled, targets: list[Target], state: int, body: bytes, res
         found = [] if resolver.own_terms else list(empty_buckets(tree))
         if found:
             asked = orjson.dumps(question(found, tree, filter_of(targets)))
-            answer = yield request.send("POST", [physical_expression(targets), "_search"], {}, asked, JSON)
+            answer = yield from wide.search(request, [wide.INDEX, "_search"], targets, {}, asked)
             if answer.status >= 500:
                 raise Failed("the terms of the index could not be told")
             if answer.status == 200:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from esproxy.catalogue import codec
+from esproxy.catalogue import codec, names
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Directory, Pool
 from esproxy.catalogue.store import Steps
@@ -41,7 +41,8 @@ def tend(cat: Catalogue, directory: Directory) -> Steps[None]:
 
 
 def upkeep(cat: Catalogue) -> Steps[None]:
-    """Pools, then the audit; what is odd is logged."""
+    """Aliases that were left, pools, then the audit; what is odd is logged."""
+    yield from drop_aliases(cat)
     for physical in (yield from tend_pools(cat)):
         logger.info("[%s] was empty and is dropped", physical)
     found = yield from audit(cat)
@@ -53,6 +54,15 @@ def upkeep(cat: Catalogue) -> Steps[None]:
         some = ", ".join(found.foreign[:NAMED])
         what = "%d indices look like pools, but this catalogue never made them; they are left alone: %s"
         logger.error(what, len(found.foreign), some)
+
+
+def drop_aliases(cat: Catalogue) -> Steps[None]:
+    """Remove what stood for many pools during a call (``pools.wide``) that ended without removing it. A call reads an alias when it
+    begins."""
+    found = yield from cat.store.aliases(names.MANY + "*")
+    for alias, indices in found.items():
+        if cat.age((alias, "alias")) >= cat.times.upkeep:
+            yield from cat.store.remove_alias(alias, indices)
 
 
 def tend_pools(cat: Catalogue) -> Steps[list[str]]:

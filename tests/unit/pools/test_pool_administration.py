@@ -229,7 +229,7 @@ def test_groups_in_figures_are_those_of_own_searches() -> None:
     def node(send: Any) -> Any:
         if b"_msearch" in send.target:
             return {"responses": [hits()] * send.body.count(b'"index"')}
-        assert b"groups=acme.17:g*,acme.17:*" in send.target, send.target
+        assert b"groups=acme.*&" in send.target, send.target
         return {"_shards": shards, "_all": {"primaries": whole, "total": whole}, "indices": {"pool~logs-1": index}}
 
     status, answer = gate("opensearch").ask("GET", "/logs/_stats/search?groups=g*", b"", node)
