@@ -37,7 +37,7 @@ import stage
 from cases import Wrong
 
 from esproxy.config import LAYOUTS_AVAILABLE
-from esproxy.embedded import ENGINES, EmbeddedError
+from esproxy.embedded import ENGINES
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 AIM = 0.8 * comparison.SHARE  # of the machine
@@ -182,15 +182,7 @@ def main() -> int:
     args = options.parse_args()
     if args.quick:
         args.tenants, args.pairs, args.seconds, args.warm_up = 4, 2, 3.0, 3.0
-    try:
-        with ExitStack() as stack:
-            return 0 if run(args, stack) else 1
-    except Wrong as wrong:
-        print(f"locust_run: WRONG: {wrong}", file=sys.stderr)
-        return 1
-    except (EmbeddedError, stage.Failed, httpx.ConnectError) as error:
-        print(f"locust_run: {error}", file=sys.stderr)
-        return 2
+    return stage.status_of("locust_run", lambda stack: run(args, stack))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from cases import HEADER, Wrong
 from flood import GIVEN, around, document, hit, item
 
 from esproxy.config import LAYOUTS_AVAILABLE
-from esproxy.embedded import ENGINES, EmbeddedError
+from esproxy.embedded import ENGINES
 
 FLOOD = Path(__file__).with_name("flood.py")
 TENANT = "flood-1"
@@ -361,15 +361,7 @@ def main() -> int:
     options.add_argument("--mib", type=int, default=1024, help="size of a stream (default: 1024)")
     options.add_argument("--store", metavar="NAME", help="keep the figures in benchmarks/results/NAME.json")
     args = options.parse_args()
-    try:
-        with ExitStack() as stack:
-            return 0 if run(args, stack) else 1
-    except Wrong as wrong:
-        print(f"memory: WRONG: {wrong}", file=sys.stderr)
-        return 1
-    except (EmbeddedError, stage.Failed) as error:
-        print(f"memory: {error}", file=sys.stderr)
-        return 2
+    return stage.status_of("memory", lambda stack: run(args, stack))
 
 
 if __name__ == "__main__":

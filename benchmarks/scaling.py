@@ -50,7 +50,7 @@ from cases import HEADER, JSON, Call, Case, Wrong
 from load import CONNECTIONS, Sample
 from mix import SEED, Zipf
 
-from esproxy.embedded import ENGINES, EmbeddedError
+from esproxy.embedded import ENGINES
 
 ANSWERING = Path(__file__).with_name("answering.py")
 FIELDS = b'{"number":{"type":"long"},"title":{"type":"text"},"owner":{"type":"keyword"}}'
@@ -282,15 +282,7 @@ def main(given: Sequence[str] | None = None) -> int:
         options.error(f"no such axis: {', '.join(sorted(unknown))}")
     if args.quick:
         args.seconds, args.rounds = 1, 2
-    try:
-        with ExitStack() as stack:
-            return 0 if run(args, stack) else 1
-    except Wrong as wrong:
-        print(f"scaling: WRONG: {wrong}", file=sys.stderr)
-        return 1
-    except (EmbeddedError, stage.Failed, httpx.ConnectError) as error:
-        print(f"scaling: {error}", file=sys.stderr)
-        return 2
+    return stage.status_of("scaling", lambda stack: run(args, stack))
 
 
 if __name__ == "__main__":

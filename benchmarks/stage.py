@@ -20,15 +20,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-from cases import HEADER, TENANTS
+from cases import HEADER, TENANTS, Wrong
 
-from esproxy.embedded import EmbeddedCluster, ProgressPrinter, default_engine, free_ports, missing_tools
+from esproxy.embedded import EmbeddedCluster, EmbeddedError, ProgressPrinter, default_engine, free_ports, missing_tools
 
 REPLAY = Path(__file__).with_name("replay.py")
 PATIENCE = 30.0  # seconds for a process to become ready
@@ -90,6 +90,19 @@ level = "warning"
 
 class Failed(Exception):
     """The stage cannot be set."""
+
+
+def status_of(name: str, run: Callable[[ExitStack], bool | None]) -> int:
+    """The exit status of a benchmark: 1 where a bar is missed or an answer wrong, 2 where it could not be run."""
+    try:
+        with ExitStack() as stack:
+            return 1 if run(stack) is False else 0
+    except Wrong as wrong:
+        print(f"{name}: WRONG: {wrong}", file=sys.stderr)
+        return 1
+    except (EmbeddedError, Failed, httpx.ConnectError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
 
 
 @dataclass(frozen=True)

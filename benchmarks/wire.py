@@ -31,7 +31,7 @@ from load import CONNECTIONS, Sample
 from stage import Stub, Target
 
 from esproxy.config import LAYOUTS_AVAILABLE
-from esproxy.embedded import ENGINES, EmbeddedError
+from esproxy.embedded import ENGINES
 
 SEED = 20
 
@@ -185,16 +185,7 @@ def main() -> int:
     options.add_argument("--rounds", type=int, default=3, help="how often each target has its turn (default: 3)")
     options.add_argument("--store", metavar="NAME", help="keep the figures in benchmarks/results/NAME.json")
     args = options.parse_args()
-    try:
-        with ExitStack() as stack:
-            run(args, stack)
-        return 0
-    except Wrong as wrong:
-        print(f"wire: WRONG: {wrong}", file=sys.stderr)
-        return 1
-    except (EmbeddedError, stage.Failed) as error:
-        print(f"wire: {error}", file=sys.stderr)
-        return 2
+    return stage.status_of("wire", lambda stack: run(args, stack))
 
 
 if __name__ == "__main__":

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from esproxy import bodies, exact
 from esproxy.answer import encode
 from esproxy.api.filter_path import FilterPath
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal, UpstreamFailed
-from esproxy.exchange import Answer, Calls, Large, Reply, Restorer
+from esproxy.exchange import Large, Reply, Restorer
 from esproxy.pools.msearch import msearch
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.search import search
-from esproxy.procedures.rendered import made_of, node_error, one_line, render, split, target_of, with_status
+from esproxy.procedures.rendered import in_their_places, made_of, node_error, render, rendered, split, target_of, with_status
 from esproxy.replies import json_headers
 from esproxy.request import as_another
 from esproxy.rewriting.query import physical_query
@@ -78,23 +76,10 @@ def msearch_template(request: Pooled) -> Steps[Reply | Large]:
         raise Refusal("request body or source parameter is required", type="parse_exception")
     headers, templates = split(plan, request.body, pools.max_depth)
     physical_query(plan, [], None)
-    told: list[Answer] = yield Calls([render(plan, template, pools.max_body) for template in templates])
     lines: list[bytes] = []
-    places: list[dict[str, Any] | None] = []  # an error, or None for the next answer of the node's
-    for header, template, answer in zip(headers, templates, told, strict=True):
-        try:
-            if answer.status != 200:
-                error = orjson.loads(node_error(plan, answer).body)
-                places.append({"error": error["error"], "status": answer.status})
-                continue
-            lines += [header, one_line(made_of(answer, template))]
-            places.append(None)
-        except Refusal as refused:
-            places.append({"error": refused.payload()["error"], "status": refused.status})
-    if not lines and not plan.product:
-        raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
+    errors = yield from rendered(plan, headers, templates, pools.max_body, lambda header, body: lines.extend((header, body)))
     inner = _inner(request, b"/_msearch", b"".join(line + b"\n" for line in lines), NDJSON)
-    if None in places and len(lines) == 2 * len(places):
+    if None in errors and len(lines) == 2 * len(errors):
         return (yield from msearch(inner))
     path = inner.plan.query.pop("filter_path", None)
     tree: dict[str, Any] = {"took": 0, "responses": []}
@@ -106,6 +91,5 @@ def msearch_template(request: Pooled) -> Steps[Reply | Large]:
         if reply.status != 200:
             return reply
         tree, head = exact.loads(reply.body), reply.headers
-    answers = iter(tree["responses"])
-    tree["responses"] = [next(answers) if place is None else place for place in places]
+    in_their_places(tree, errors)
     return Reply(200, head, encode(plan, tree if path is None else FilterPath(path).apply(tree)))

@@ -243,12 +243,9 @@ def upgrade(request: Pooled) -> Steps[Reply | Large]:
 def upgrade_status(request: Pooled) -> Steps[Reply | Large]:
     """What is to be upgraded of a pool is so of all that lies in it."""
     targets = yield from named(request, closed=False)
-    if all(alone(target) for target in targets):
-        return (yield from _as_told(request, targets))
-    told = yield from _ask(request, targets, physical_query(request.plan, [], None))
-    if is_error(told.status, told.body):
+    told, tree = yield from _told(request, targets)
+    if tree is None:
         return node_reply(request, told)
-    tree = orjson.loads(told.body)
     counts = yield from documents(request, [target for target in targets if not alone(target)])
     own = _restored(request, told, tree, "indices", targets)
     indices: Tree = {}
@@ -264,12 +261,9 @@ def upgrade_status(request: Pooled) -> Steps[Reply | Large]:
 def _made(request: Pooled, targets: list[Target], key: str | None, make: Any) -> Steps[Reply | Large]:
     """The node's answer, with the part of each index made of that of its physical one. ``key``: where these are; None: at the
     root."""
-    if all(alone(target) for target in targets):
-        return (yield from _as_told(request, targets))
-    told = yield from _ask(request, targets, physical_query(request.plan, [], None))
-    if is_error(told.status, told.body):
+    told, tree = yield from _told(request, targets)
+    if tree is None:
         return node_reply(request, told)
-    tree = orjson.loads(told.body)
     pooled = [target for target in targets if not alone(target)]
     shards = (yield from by_shard(request, pooled)) if make is _segments_of else {}
     listed = tree if key is None else tree[key]
@@ -321,8 +315,12 @@ def _path(request: Pooled) -> list[str]:
     return [places.get(part, part) for part in template(request)]
 
 
-def _as_told(request: Pooled, targets: list[Target]) -> Steps[Reply | Large]:
-    return node_reply(request, (yield from _ask(request, targets, physical_query(request.plan, [], None))))
+def _told(request: Pooled, targets: list[Target]) -> Steps[tuple[Answer, Tree | None]]:
+    """The node's answer, and what is in it; None where it is the client's but for its names."""
+    told = yield from _ask(request, targets, physical_query(request.plan, [], None))
+    if is_error(told.status, told.body) or all(alone(target) for target in targets):
+        return told, None
+    return told, orjson.loads(told.body)
 
 
 def _restored(request: Pooled, told: Answer, tree: Tree, key: str | None, targets: list[Target]) -> Tree:

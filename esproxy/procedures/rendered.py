@@ -7,6 +7,7 @@ A template itself never goes to where a node would search with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from esproxy import exact
 from esproxy.answer import Whole, client_headers, client_status, encode, is_error, restore_error
 from esproxy.api.filter_path import FilterPath
 from esproxy.bodies import JsonBody, MsearchBody, sent
+from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Answer, Call, Calls, Procedure, Reply, Send
 from esproxy.heads import AnswerHead
@@ -118,23 +120,16 @@ def _several(plan: Plan, body: bytes, media: bytes, limit: int, depth: int) -> P
     physical_target(plan)
     search = as_another(plan, target_of(plan, b"/_msearch"), media)
     reader = MsearchBody(search, depth)
-    told: list[Answer] = yield Calls([render(plan, template, limit) for template in templates])
     out: list[bytes] = []
-    places: list[dict[str, Any] | None] = []  # an error, or None for the next answer of the node's
-    for header, template, answer in zip(headers_of, templates, told, strict=True):
+
+    def put(header: bytes, made: bytes) -> None:
         try:
-            if answer.status != 200:
-                error = orjson.loads(node_error(plan, answer).body)
-                places.append({"error": error["error"], "status": answer.status})
-                continue
-            made = one_line(made_of(answer, template))
             out.append(reader.feed(header + b"\n" + made + b"\n", False))
-            places.append(None)
-        except Refusal as error:
+        except Refusal:
             reader.is_body = False
-            places.append({"error": error.payload()["error"], "status": error.status})
-    if not out and not plan.product:
-        raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
+            raise
+
+    errors = yield from rendered(plan, headers_of, templates, limit, put)
     filter_path, tree = None, {"took": 0, "responses": []}
     headers = json_headers(plan.product, plan.head.get(b"accept"))
     if out:
@@ -145,9 +140,36 @@ def _several(plan: Plan, body: bytes, media: bytes, limit: int, depth: int) -> P
         if reply.status != 200:
             return reply
         tree, headers = exact.loads(reply.body), reply.headers
-    answers = iter(tree["responses"])
-    tree["responses"] = [next(answers) if place is None else place for place in places]
+    in_their_places(tree, errors)
     return Reply(200, headers, encode(search, tree if filter_path is None else filter_path.apply(tree)))
+
+
+def rendered(
+    plan: Plan, headers: list[bytes], templates: list[dict[str, Any]], limit: int, put: Callable[[bytes, bytes], None]
+) -> Steps[list[dict[str, Any] | None]]:
+    """An error for each search that could not be rendered or was refused where it was ``put``, header and body; None for the
+    others, which the node answers."""
+    told: list[Answer] = yield Calls([render(plan, template, limit) for template in templates])
+    errors: list[dict[str, Any] | None] = []
+    for header, template, answer in zip(headers, templates, told, strict=True):
+        try:
+            if answer.status != 200:
+                error = orjson.loads(node_error(plan, answer).body)
+                errors.append({"error": error["error"], "status": answer.status})
+                continue
+            put(header, one_line(made_of(answer, template)))
+            errors.append(None)
+        except Refusal as refused:
+            errors.append({"error": refused.payload()["error"], "status": refused.status})
+    if None not in errors and not plan.product:
+        raise Refusal("Validation Failed: 1: no requests added;", type="action_request_validation_exception")
+    return errors
+
+
+def in_their_places(tree: dict[str, Any], errors: list[dict[str, Any] | None]) -> None:
+    """The node's answers and these errors in the order of the searches."""
+    answers = iter(tree["responses"])
+    tree["responses"] = [next(answers) if error is None else error for error in errors]
 
 
 def split(plan: Plan, body: bytes, depth: int) -> tuple[list[bytes], list[dict[str, Any]]]:

@@ -57,8 +57,8 @@ def upkeep(cat: Catalogue) -> Steps[None]:
 
 
 def drop_aliases(cat: Catalogue) -> Steps[None]:
-    """Remove what stood for many pools during a call (``pools.wide``) that ended without removing it. A call reads an alias when it
-    begins."""
+    """Remove what stood for many pools during a call (``pools.wide``) that ended without removing it. A call reads an alias when
+    it begins."""
     found = yield from cat.store.aliases(names.MANY + "*")
     for alias, indices in found.items():
         if cat.age((alias, "alias")) >= cat.times.upkeep:

@@ -1,4 +1,4 @@
-"""A tenant with more indices than one request line names: whatever names them all is answered as where each has one of its own."""
+"""A tenant with more indices than one request line names: what names them all is answered as where each has one of its own."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.oracle import (
     attacks_admin,
+    attacks_bodies,
     attacks_http,
     attacks_ingest,
     attacks_names,
@@ -16,6 +17,6 @@ from tests.oracle import (
 from tests.oracle.attack import ATTACKS
 
 __all__ = [
-    "ATTACKS", "attacks_admin", "attacks_http", "attacks_ingest", "attacks_names", "attacks_reindex",
-    "attacks_scripts", "attacks_search_pipelines", "attacks_tasks", "attacks_writes",
+    "ATTACKS", "attacks_admin", "attacks_bodies", "attacks_http", "attacks_ingest", "attacks_names",
+    "attacks_reindex", "attacks_scripts", "attacks_search_pipelines", "attacks_tasks", "attacks_writes",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.oracle.attack import RAW, get, request, row
-from tests.oracle.attacks_names import LOOKUP
+from tests.oracle.attacks_bodies import LOOKUP
 
 OPEN = request("POST", "/books/_open")
 ANALYZE = request("POST", "/books/_analyze", {"text": "a b"})

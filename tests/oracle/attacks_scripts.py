@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.oracle.attack import RAW, SEARCH, request, row
-from tests.oracle.attacks_names import LOOKUP
+from tests.oracle.attacks_bodies import LOOKUP
 
 STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].size()"}})
 BY_ID = request("POST", "/books/_search", {"script_fields": {"f": {"script": {"source": "doc['k'].size()"}}}})

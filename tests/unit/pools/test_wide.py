@@ -1,5 +1,5 @@
-"""Requests over more physical indices than one line names: no line is too long, each index is named once, and what the client is told
-is what one call over all would have told."""
+"""Requests over more physical indices than one line names: no line is too long, each index is named once, and what the client is
+told is what one call over all would have told."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def many(engine: str = "opensearch") -> Gate:
     every = {logical(n): n + 1 for n in range(MANY)}
     it.put(names.directory_id("acme"), directory(**every))
     for name, n in every.items():
-        mapping = {"properties": {"n": LONG}}
-        it.put(names.index_id("acme", n), Index("acme", name, n, "shared", f"pool~{name}", mapping, {}, fields={"n": Field(LONG, "n")}))
+        fields = {"n": Field(LONG, "n")}
+        index = Index("acme", name, n, "shared", f"pool~{name}", {"properties": {"n": LONG}}, {}, fields=fields)
+        it.put(names.index_id("acme", n), index)
     return it
 
 
@@ -144,10 +145,13 @@ def test_one_thing_over_too_many_names_goes_by_an_alias_that_is_taken_back(
 
 
 def test_joined_adds_up_what_counts_and_keeps_what_is_the_clusters() -> None:
-    parts = [
-        {"status": status, "timed_out": late, "number_of_nodes": 3, "active_shards": n, "indices": {status: {"n": n}}, "list": [n]}
-        for status, late, n in (("green", False, 1), ("red", True, 2), ("yellow", False, 3))
+    told = (("green", False, 1), ("red", True, 2), ("yellow", False, 3))
+    parts: list[dict[str, Any]] = [
+        {"status": status, "timed_out": late, "active_shards": n, "indices": {status: {"n": n}}, "list": [n]}
+        for status, late, n in told
     ]
+    for part in parts:
+        part["number_of_nodes"] = 3
     answer = joined([Answer(200, [], orjson.dumps(part)) for part in parts])
     assert orjson.loads(answer.body) == {
         "status": "red",
