@@ -4,11 +4,11 @@
     python benchmarks/layers.py --layout shared --row "get by id"
     python benchmarks/layers.py --profile 30                  # which functions the time goes to
 
-``parsers``: httptools finds head and body of request and answer, and nothing is made of them. ``shell``: the client's connection,
-driver, engine and the node's connection, around a Gateway that hands everything on unread. ``whole``: the same around the real one;
-``gateway`` is the difference. Sockets are played by transports that keep what is written; what the node is asked and
-what the client gets is compared with cases made elsewhere (gateway.py) before and after. What is left of the figure of wire.py
-is the event loop and the kernel: four system calls for a request.
+``parsers``: httptools finds head and body of request and answer, and nothing is made of them. ``shell``: the client's
+connection, driver, engine and the node's connection, around a Gateway that hands everything on unread. ``whole``: the same around
+the real one; ``gateway`` is the difference. Sockets are played by transports that keep what is written; what the node is asked
+and what the client gets is compared with cases made elsewhere (gateway.py). What is left of the figure of wire.py is the event
+loop and the kernel: four system calls for a request.
 
 CPU of this process per request, the median over rounds in which the layers take turns.
 """

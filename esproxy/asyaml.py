@@ -29,6 +29,12 @@ class _Spelled(str):
 
 
 def wanted(head: Head) -> bool:
+    if head.yaml is None:
+        head.yaml = _wanted(head)
+    return head.yaml
+
+
+def _wanted(head: Head) -> bool:
     """What the target says goes before what the header says. Of a list of media types nodes understand none."""
     if b"format=" in head.target:
         asked = [part for part in head.target.partition(b"?")[2].split(b"&") if part.startswith(b"format=")]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
 
 
 class Head:
-    """A request before its body. ``target`` is the raw request target, undecoded; ``peer`` the client's address."""
+    """A request before its body. ``target`` is the raw request target, undecoded; ``peer`` the client's address.
 
-    __slots__ = ("_named", "_of", "headers", "method", "peer", "target")
+    One head can stand for many requests, see ``esproxy/serve/known.py``; so it also keeps what follows from it alone."""
+
+    __slots__ = ("_named", "_of", "headers", "method", "peer", "ready", "target", "yaml")
 
     def __init__(self, method: str, target: bytes, headers: Headers, peer: str | None = None) -> None:
         self.method = method
@@ -19,6 +22,8 @@ class Head:
         self.peer = peer
         self._of: Headers | None = None  # the headers that ``_named`` was made of
         self._named: dict[bytes, bytes] | None = None
+        self.ready: Any = None  # what was found for it, see esproxy/ready.py
+        self.yaml: bool | None = None  # see esproxy/asyaml.py
 
     def __repr__(self) -> str:
         return f"Head({self.method!r}, {self.target!r}, {self.headers!r}, {self.peer!r})"

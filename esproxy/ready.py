@@ -20,9 +20,9 @@ themselves in a path; any other is understood each time.
 Whether the peer may name a tenant is asked each time. What a body does to a plan it does to the twin; if it brought names that
 could change the target (``spelled`` has grown), the target is made anew.
 
-Bounds: two generations of ``KEPT`` heads with targets up to ``LONGEST`` bytes; a full one becomes the old one, and what is asked
-for again moves to the young one. So a tenant that sends a new target each time pushes out what is not in use, and costs the
-others no more than an understanding; nothing of one tenant can be found by another, since the tenant is in the key.
+Bounds: the ``KEPT`` heads of ``esproxy/recent.py``, with targets up to ``LONGEST`` bytes; nothing of one tenant can be found by
+another, since the tenant is in the key. A ``Head`` that a shell uses again (it has come byte for byte) remembers what was found
+for it, and in which memory: no key has to be made.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from esproxy.cluster import Cluster
 from esproxy.errors import Refusal
 from esproxy.heads import Head
 from esproxy.plan import Plan, Ready
+from esproxy.recent import Recent
 from esproxy.request import media_type, physical_target
 from esproxy.tenancy.identify import HeaderIdentity
 
@@ -48,13 +49,12 @@ document = re.compile(rb"(/[^/?]+/_doc/)([A-Za-z0-9-][A-Za-z0-9_-]*)(\?.*)?").fu
 class ReadyHeads:
     """What is kept for one cluster."""
 
-    __slots__ = ("cluster", "identity", "old", "young")
+    __slots__ = ("cluster", "identity", "kept")
 
     def __init__(self, cluster: Cluster, identity: HeaderIdentity) -> None:
         self.cluster = cluster
         self.identity = identity
-        self.young: dict[Key, Ready] = {}
-        self.old: dict[Key, Ready] = {}
+        self.kept: Recent[Key, Ready] = Recent(KEPT)
 
     def key(self, head: Head) -> tuple[Key | None, str | None]:
         """None for a head that is not to be kept: a header that comes twice may matter. Beside it the id of a document, which is
@@ -67,15 +67,13 @@ class ReadyHeads:
         return (head.method, target, id is not None, named.get(self.identity.header), named.get(b"content-type")), id
 
     def find(self, head: Head) -> Plan | None:
-        key, id = self.key(head)
-        if key is None:
-            return None
-        ready = self.young.get(key)
-        if ready is None:
-            ready = self.old.get(key)
+        if head.ready is None or head.ready[0] is not self:
+            key, id = self.key(head)
+            ready = None if key is None else self.kept.get(key)
             if ready is None:
                 return None
-            self.put(key, ready)
+            head.ready = (self, ready, id)
+        _, ready, id = head.ready
         return ready.twin(head, id) if self.identity.believes(head.peer) else None
 
     def keep(self, plan: Plan, *, pooled: bool = False) -> Plan:
@@ -92,13 +90,8 @@ class ReadyHeads:
         if neutral.meta is not None or neutral.help:
             return plan
         ready = Ready(neutral, target, media, id)
-        self.put(key, ready)
+        self.kept.put(key, ready)
         return ready.twin(plan.head, id)
-
-    def put(self, key: Key, ready: Ready) -> None:
-        if len(self.young) >= KEPT:
-            self.old, self.young = self.young, {}
-        self.young[key] = ready
 
 
 def is_alike(plan: Plan, id: str | None) -> bool:

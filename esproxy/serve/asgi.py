@@ -30,6 +30,7 @@ from esproxy.config import Limits, Settings
 from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Release, Reply, Write
 from esproxy.heads import AnswerHead, Head
+from esproxy.known import KnownHeads
 from esproxy.replies import reply
 from esproxy.serve.coding import Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
@@ -39,7 +40,7 @@ from esproxy.serve.responses import AnswerCut, Response
 from esproxy.spool import NoRoom
 
 if TYPE_CHECKING:
-    from esproxy.serve.protocol import Sweeper
+    from esproxy.serve.sweeper import Sweeper
 
 HIGH, LOW = 512 << 10, 128 << 10  # bytes that wait for a slow client: upstream reading stops, and goes on
 ROUND = 0.05  # seconds
@@ -276,6 +277,7 @@ class DataApp(Starlette):
         self.limits = settings.limits if settings is not None else Limits()
         self.patrol = Patrol()
         self.sweeper: Sweeper | None = None  # where esproxy's own protocol class serves
+        self.known: KnownHeads[Head] = KnownHeads()  # of clients, there
         self.draining = False  # answers tell clients to close their connection
         self.router.default = self.serve
 

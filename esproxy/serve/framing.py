@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from http import HTTPStatus
 
+import httptools
+
 from esproxy.errors import Refusal
 from esproxy.exchange import Release
 from esproxy.heads import Head, Headers
@@ -36,6 +38,17 @@ def size_of(head: Head) -> int:
 def too_long() -> Refusal:
     """What nodes say, where their limit is 16 KiB."""
     return Refusal(f"HTTP header is larger than {MAX_HEAD} bytes.", type="too_long_http_header_exception")
+
+
+def origin_form(url: bytes) -> bytes:
+    """Path and query of a target that is more than these, as uvicorn reads it. What is none stays as it is, to be refused."""
+    try:
+        parsed = httptools.parse_url(url)
+    except httptools.HttpParserInvalidURLError:
+        return url
+    if parsed.path is None:
+        return url
+    return parsed.path + b"?" + parsed.query if parsed.query else parsed.path
 
 
 def unframed(headers: Headers) -> Headers:

@@ -3,8 +3,9 @@
     transport ─ data_received ─▶ httptools ─ on_… ─▶ ClientRequest (client.py), which is driver and sink ─▶ Gateway, engine
 
 httptools' callbacks only collect. A request that is whole begins in ``on_message_complete``; what is not yet whole goes on after
-each read, once. So a common request costs one object and no task, queue or scope. What is not data plane (an application with
-routes or middleware, limits of uvicorn's own) is left to uvicorn's protocol and the ASGI application, see ``protocol``.
+each read, once. So a common request costs one object and no task, queue or scope; one whose head has come before, byte for byte,
+is not even parsed (``esproxy/known.py``). What is not data plane (an application with routes or middleware, limits of uvicorn's
+own) is left to uvicorn's protocol and the ASGI application, see ``protocol``.
 
 States of a connection
 
@@ -36,7 +37,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import select
 from collections import deque
 from typing import Any
 
@@ -51,14 +51,13 @@ from esproxy.errors import EsproxyError, Failed, Refusal
 from esproxy.heads import Head, Headers
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.client import ClientRequest
-from esproxy.serve.framing import MAX_HEAD, size_of, too_long
+from esproxy.serve.framing import MAX_HEAD, origin_form, size_of, too_long
+from esproxy.serve.sweeper import Sweeper, Swept, is_gone
 
 logger = logging.getLogger("esproxy.serve")
 SPECIAL = frozenset({b"expect", b"content-encoding"})
 METHODS = {name.encode(): name for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")}
 LINGER = 2.0  # seconds
-SWEEP_EVERY = 1.0  # seconds
-GONE = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 
 def protocol(
@@ -78,10 +77,11 @@ class Ended(Exception):
     """Something follows the last request of a connection."""
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(Swept):
     __slots__ = (
-        "app", "blocked", "config", "current", "deaf", "ending", "headers", "in_head", "large", "loop", "moved", "parser",
-        "paused", "peer", "queue", "reading", "serving", "since", "special", "state", "transport", "unfinished", "unsent", "url",
+        "app", "blocked", "config", "current", "deaf", "ending", "headers", "heard", "in_head", "large", "loop", "moved",
+        "parser", "paused", "peer", "queue", "reading", "serving", "since", "special", "state", "transport", "unfinished",
+        "unsent", "url",
     )  # fmt: skip
 
     def __init__(self, app: DataApp, state: ServerState, config: uvicorn.Config, loop: asyncio.AbstractEventLoop) -> None:
@@ -100,6 +100,7 @@ class ClientConnection(asyncio.Protocol):
         self.in_head = 0  # 1: since this read, 2: since an earlier one
         self.unfinished = 0  # bytes of the reads since that one, all of them of the same head
         self.large = False  # a read was larger than a head may be
+        self.heard: Head | None = None  # of the last request that is whole, if it may be kept
         self.reading: ClientRequest | None = None
         self.current: ClientRequest | None = None
         self.queue: deque[ClientRequest] = deque()
@@ -153,11 +154,16 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.deaf:
             return
+        between = self.reading is None and not self.in_head and not self.ending
+        if between and (known := self.app.known.find(data, self.peer)) is not None:
+            return self.come(*known)
         if len(data) > MAX_HEAD:
             self.large = True
+        self.heard = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
+            self.heard = None
             # No other protocol is spoken here. The parser goes on with HTTP, and so does a client that was not told 101.
             if rest := data[upgrade.args[0] :]:
                 return self.data_received(rest)
@@ -165,6 +171,8 @@ class ClientConnection(asyncio.Protocol):
             return self.failed(error)
         except httptools.HttpParserError as error:
             return self.fault(Refusal(f"this is not HTTP: {error}"))
+        if between and self.heard is not None:
+            self.app.known.keep(self.heard, int(self.heard.get(b"content-length") or 0), data, self.peer)
         if self.in_head:
             self.head_goes_on(len(data))
         request = self.reading
@@ -174,6 +182,26 @@ class ClientConnection(asyncio.Protocol):
                 request.parts.clear()
             elif request is self.current:
                 request.go_on()
+
+    def come(self, head: Head, body: bytes) -> None:
+        """A whole request whose head is known."""
+        request = ClientRequest(self, self.app.proxy, head, True)
+        request.complete = True
+        if body:
+            request.parts.append(body)
+        self.queue_up(request)
+        if request is self.current:
+            try:
+                request.go_on()
+            except Exception as bug:
+                self.failed(bug)
+
+    def queue_up(self, request: ClientRequest) -> None:
+        if self.current is None and not self.blocked and not self.queue:
+            self.current = request
+        else:
+            self.queue.append(request)
+            self.steer()
 
     def head_goes_on(self, size: int) -> None:
         """The read ended in a head, which has to end somewhere."""
@@ -223,11 +251,7 @@ class ClientConnection(asyncio.Protocol):
             if size_of(head) > MAX_HEAD:
                 request.special, request.refusal, request.keep_alive = True, too_long(), False
         self.reading = request
-        if self.current is None and not self.blocked and not self.queue:
-            self.current = request
-        else:
-            self.queue.append(request)
-            self.steer()
+        self.queue_up(request)
 
     def on_body(self, data: bytes) -> None:
         self.reading.parts.append(data)
@@ -235,6 +259,9 @@ class ClientConnection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         request, self.reading = self.reading, None
         request.complete = True
+        head = request.head
+        plain = request.keep_alive and not request.special and head.get(b"transfer-encoding") is None
+        self.heard = head if plain else None
         if request is self.current and not request.over:
             request.go_on()
 
@@ -323,8 +350,8 @@ class ClientConnection(asyncio.Protocol):
         if self.current is None and not self.queue and not self.ending:
             self.end()  # it was the rest of a body whose answer has left
 
-    def failed(self, error: httptools.HttpParserCallbackError) -> None:
-        """A callback of ours has raised."""
+    def failed(self, error: Exception) -> None:
+        """What belongs to a request, or a callback of ours, has raised."""
         if not isinstance(error.__context__, Ended):
             logger.error("a client's connection failed", exc_info=error)
             if self.current is not None:
@@ -350,7 +377,7 @@ class ClientConnection(asyncio.Protocol):
     def sweep(self, now: float, keep_alive: float, patience: float) -> None:
         """Once a second: is it the client's turn, and has been for too long?"""
         closing = self.transport.is_closing()
-        if self.paused and not closing and self.is_gone():
+        if self.paused and not closing and is_gone(self.transport):
             return self.transport.abort()
         unsent = self.transport.get_write_buffer_size()
         if self.moved or unsent != self.unsent:
@@ -366,38 +393,3 @@ class ClientConnection(asyncio.Protocol):
                 self.fault(Refusal("the body did not come in time", status=408, type="timeout_exception"))
         elif self.current is None and now - self.since > keep_alive:
             self.end()
-
-    def is_gone(self) -> bool:
-        """Ask the socket what reading it would tell."""
-        asking = select.poll()
-        asking.register(self.transport.get_extra_info("socket").fileno(), GONE)
-        return bool(asking.poll(0))
-
-
-class Sweeper:
-    """Looks at all connections of a server. Costs nothing while there are none."""
-
-    def __init__(self, patience: float) -> None:
-        self.patience = patience
-        self.timer: asyncio.TimerHandle | None = None
-
-    def watch(self, connections: set[Any], loop: asyncio.AbstractEventLoop) -> None:
-        if self.timer is None:
-            self.timer = loop.call_later(SWEEP_EVERY, self.sweep, connections, loop)
-
-    def sweep(self, connections: set[Any], loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for connection in [each for each in connections if isinstance(each, ClientConnection)]:
-            connection.sweep(now, connection.config.timeout_keep_alive, self.patience)
-        self.timer = loop.call_later(SWEEP_EVERY, self.sweep, connections, loop) if connections else None
-
-
-def origin_form(url: bytes) -> bytes:
-    """Path and query of a target that is more than these, as uvicorn reads it. What is none stays as it is, to be refused."""
-    try:
-        parsed = httptools.parse_url(url)
-    except httptools.HttpParserInvalidURLError:
-        return url
-    if parsed.path is None:
-        return url
-    return parsed.path + b"?" + parsed.query if parsed.query else parsed.path

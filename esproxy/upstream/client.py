@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 from esproxy.exchange import Send
+from esproxy.heads import AnswerHead
+from esproxy.known import KnownHeads
 from esproxy.upstream.connection import Connection
 from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.flight import DONE, EngineFlight
@@ -42,6 +44,7 @@ class Cluster:
         self.ours = OURS | {name for name, _ in spec.own_headers()}
         self.queue: deque[EngineFlight] = deque()
         self.retries = 0
+        self.known: KnownHeads[AnswerHead] = KnownHeads()  # of its nodes' answers
 
     def report(self) -> dict[str, Any]:
         waiting = sum(flight.state != DONE for flight in self.queue)

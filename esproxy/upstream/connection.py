@@ -5,7 +5,8 @@
                                └──▶ closed (the flight is told, the engine forgets it)
 
 The transport calls ``data_received``, httptools calls the ``on_`` methods, which only collect; after each read the flight
-is told once, so a small answer is one call: head, body and end together.
+is told once, so a small answer is one call: head, body and end together. A head that has come before, byte for byte, is not
+parsed again (``esproxy/known.py``).
 
 A connection is used again only if nothing is in doubt: the answer ended by its own framing, the node did not say
 ``close``, nothing came after the end, and the whole request had been sent. Bytes on an idle connection close it.
@@ -172,7 +173,16 @@ class Connection(asyncio.Protocol):
             return
         self.touched = self.clock()
         self.node.bytes_read += len(data)
-        self._parse(data)
+        between = self.head is None and not self.head_bytes
+        known = self.cluster.known.find(data) if between and flight.send.method != "HEAD" else None
+        if known is not None:
+            self.head, body = known
+            self.parts.append(body)
+            self.complete = self.keep_alive = True
+        else:
+            self._parse(data)
+            if between and self.complete and self.keep_alive and self._is_plain():
+                self.cluster.known.keep(self.head, self.length, data)
         try:
             self._tell()
         except Exception as error:
@@ -226,6 +236,11 @@ class Connection(asyncio.Protocol):
             flight.fail(Failure("broken", "the sink failed"))
 
     # --- reading an answer
+
+    def _is_plain(self) -> bool:
+        """Whether its head alone says where this answer ends."""
+        framed = self.length is not None and self.coding is None and self.fault is None
+        return framed and self.flight.send.method != "HEAD" and self.head.status not in BODILESS
 
     def _parse(self, data: bytes) -> None:
         try:

@@ -45,7 +45,7 @@ UNLIKE = [
 
 def kept(gate) -> dict:
     heads = gate.ready
-    return heads.young if heads is not None else {}
+    return heads.kept.young if heads is not None else {}
 
 
 @pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
@@ -146,7 +146,7 @@ def test_no_more_than_two_generations_are_kept_and_what_is_in_use_stays(monkeypa
         ask(gate, "GET", f"/n{number}/_search")
         ask(gate, "GET", "/used/_search")
         heads = gate.ready
-        assert len(heads.young) <= 10 and len(heads.old) <= 10
+        assert len(heads.kept.young) <= 10 and len(heads.kept.old) <= 10
     monkeypatch.setattr("esproxy.request.parse", None)
     assert ask(gate, "GET", "/used/_search").target == "/acme.used/_search"
     assert KEPT >= 1000

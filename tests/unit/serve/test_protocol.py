@@ -20,7 +20,8 @@ from esproxy.config import Listen, Settings
 from esproxy.exchange import ANSWER, BODY, Release, Reply, Send, Write
 from esproxy.heads import AnswerHead
 from esproxy.serve.asgi import DataApp
-from esproxy.serve.protocol import ClientConnection, origin_form, protocol
+from esproxy.serve.framing import origin_form
+from esproxy.serve.protocol import ClientConnection, protocol
 from esproxy.serve.worker import server_config
 from tests.unit.serve.http import GET, JSON, Client, flights, port_of, post, scripted, started, until
 from tests.unit.serve.scripted import OK, SEND
@@ -290,7 +291,7 @@ async def test_client_that_takes_no_answer_is_hung_up_on():
 
 
 async def test_sweeper_looks_while_there_are_connections(monkeypatch):
-    monkeypatch.setattr("esproxy.serve.protocol.SWEEP_EVERY", 0.01)
+    monkeypatch.setattr("esproxy.serve.sweeper.SWEEP_EVERY", 0.01)
     app = DataApp(settings=Settings(listen=Listen(keep_alive=0.05)))
     looked = []
     monkeypatch.setattr(ClientConnection, "sweep", lambda self, *times: looked.append(times))

@@ -1,0 +1,48 @@
+"""Heads of messages that have come before, byte for byte: what a parser made of them is used again instead of parsing anew.
+
+Clients and nodes say the same few heads again and again. A parser is an automaton that stands at the same place between two
+messages, so the same bytes mean the same there. Nothing is parsed by hand here, and nothing is concluded from bytes that no
+parser has accepted:
+
+* Kept is a head that the parser took from the beginning of a read that it found between messages, where the whole message was
+  that read: the head up to its first empty line, behind it as many bytes as the content-length that the parser went by.
+* Found is a head only at the beginning of a read between messages, where exactly as many bytes are behind it. All else
+  (a message in several reads, several in one, chunks) goes to the parser. It is not told of messages found here, and need not be:
+  it would stand where it stands.
+* Whether a head may be kept (the connection goes on behind it, nothing has to be looked at closer) its owner says.
+
+What is kept is shared by all messages with that head, and so is not to be changed.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from esproxy.recent import Recent
+
+KEPT = 1024  # heads
+LONGEST = 1024  # bytes
+END = b"\r\n\r\n"
+
+H = TypeVar("H")
+
+
+class KnownHeads(Generic[H]):
+    """``of``: beside its bytes, whose head it is."""
+
+    __slots__ = ("recent",)
+
+    def __init__(self) -> None:
+        self.recent: Recent[tuple[str | None, bytes], tuple[H, int]] = Recent(KEPT)
+
+    def find(self, data: bytes, of: str | None = None) -> tuple[H, bytes] | None:
+        """Head and body of the message that this read is, if its head is known."""
+        at = data.find(END, 0, LONGEST) + 4
+        found = self.recent.get((of, data[:at])) if at > 4 else None
+        return (found[0], data[at:]) if found is not None and len(data) - at == found[1] else None
+
+    def keep(self, head: H, length: int, data: bytes, of: str | None = None) -> None:
+        """The head that the parser made of this read, which is the whole message if it ends in so many bytes of body."""
+        at = len(data) - length
+        if 4 < at <= LONGEST and data.find(END, 0, at) + 4 == at:
+            self.recent.put((of, data[:at]), (head, length))
