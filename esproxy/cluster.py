@@ -27,12 +27,15 @@ engine = cache(Engine)
 
 
 class Cluster:
-    """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer."""
+    """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer; ``before_9``: one
+    that reads expressions and words errors otherwise than the newest does."""
 
-    __slots__ = ("engine", "info", "name", "product")
+    __slots__ = ("before_9", "engine", "info", "name", "product")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
         self.engine = engine(engine_name)
         self.info = info  # what the node said of itself at ``/``
         self.product = self.engine.name == "elasticsearch"
+        major = str(info.get("version", {}).get("number", "")).partition(".")[0]
+        self.before_9 = self.product and major.isdigit() and int(major) < 9

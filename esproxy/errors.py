@@ -198,15 +198,21 @@ def _distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def no_such_index(name: str, *, single: bool = False) -> Refusal:
-    """``single``: where OpenSearch wants exactly one index, it calls the resource by another type."""
+def no_such_index(name: str, *, single: bool = False, excluded: bool = False) -> Refusal:
+    """``single``: where OpenSearch wants exactly one index, it calls the resource by another type. ``excluded``: Elasticsearch 8
+    takes an exclusion for a name where no wildcard stands in front, and says so.
+    """
     extra = {
         "resource.type": "index_expression" if single else "index_or_alias",
         "resource.id": name,
         "index_uuid": "_na_",
         "index": name,
     }
-    return Refusal(f"no such index [{name}]", status=404, type="index_not_found_exception", **extra)
+    reason = f"no such index [{name}]"
+    if excluded:
+        reason += " and if you intended to exclude this index, ensure that you use wildcards that include it"
+        reason += " before explicitly excluding it"
+    return Refusal(reason, status=404, type="index_not_found_exception", **extra)
 
 
 def invalid_index_name(name: str, why: str) -> Refusal:

@@ -146,7 +146,9 @@ class Plan:
         if self.pattern is not None:
             for term in text.split(","):
                 self._adopt(term.removeprefix("-"))
-        return self.owner().names.expression(text, self.spelled, product=self.product, aliases=aliases)
+        return self.owner().names.expression(
+            text, self.spelled, product=self.product, before_9=self.cluster.before_9, aliases=aliases
+        )
 
     def name(self, name: str) -> str:
         """The physical name of a pipeline."""

@@ -51,6 +51,8 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
     target = parse(head.target)
     engine = cluster.engine
     uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
+    if cluster.before_9 and len(target.raw) == 2:
+        engine.router.check_typed(head.method, target, uri)
     route, parts = engine.router.match(head.method, target, uri)
     if route.row.refused:
         raise Refusal(route.row.refused)

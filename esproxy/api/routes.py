@@ -240,6 +240,12 @@ class Router:
             return route, names
         raise unknown_endpoint(uri, method)
 
+    def check_typed(self, method: str, target: Target, uri: str) -> None:
+        """Raises Refusal as Elasticsearch 8 does for a path of two segments that is none: it still knows /{index}/{type} for
+        a POST, if only to say that there is nothing."""
+        if method != "POST" and not any(node.methods for node in self._nodes(self.root, target.raw, 0)):
+            raise wrong_method(uri, method, ["POST"])
+
     def _nodes(self, node: _Node, path: list[str], at: int):
         """Every node that the path leads to, the most literal first."""
         if at == len(path):

@@ -15,6 +15,7 @@ from esproxy import bodies
 from esproxy.answer import encode, restore_error
 from esproxy.catalogue.documents import Alias, Directory, Targets
 from esproxy.catalogue.store import Steps
+from esproxy.cluster import Cluster
 from esproxy.errors import Refusal, no_such_index
 from esproxy.exchange import Reply
 from esproxy.pools.bodies import filter_body
@@ -201,7 +202,7 @@ def _unparsed(reason: str) -> Refusal:
 def _change(request: Pooled, changes: list[Change]) -> Steps[None]:
     """All at once in the directory. In a mixture, what is about indices of their own is done before, by the cluster."""
     directory = yield from request.look_beside(request.seen, {alias for verb, _, alias, _ in changes if verb == "add"})
-    new_targets(directory, changes, request.product)
+    new_targets(directory, changes, request.plan.cluster)
     own = [change for change in changes if directory.indices[change[1]].layout == DEDICATED]
     changes = [change for change in changes if change not in own]
     for verb, index, alias, properties in changes:
@@ -211,7 +212,8 @@ def _change(request: Pooled, changes: list[Change]) -> Steps[None]:
         yield from _change_own(request, own)
     if changes:
         leaving = [index for verb, index, _, _ in changes if verb == "remove_index"]
-        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.product), leaving)
+        cluster = request.plan.cluster
+        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, cluster), leaving)
     request.sight.used.clear()  # what this rests on is what it has changed
 
 
@@ -230,7 +232,9 @@ def _change_own(request: Pooled, changes: list[Change]) -> Steps[None]:
         raise Refusal(error["reason"], status=told.status, type=error["type"], **words)
 
 
-def new_targets(directory: Directory, changes: list[Change], product: bool, *, making: str | None = None) -> dict[str, Targets]:
+def new_targets(
+    directory: Directory, changes: list[Change], cluster: Cluster, *, making: str | None = None
+) -> dict[str, Targets]:
     """What each changed alias will stand for. ``making``: an index that will be there. Raises Refusal."""
     leaving = {index for verb, index, _, _ in changes if verb == "remove_index"}
     out: dict[str, Targets] = {}
@@ -240,13 +244,13 @@ def new_targets(directory: Directory, changes: list[Change], product: bool, *, m
         if verb == "remove_index":
             continue
         if verb == "add":
-            _check_name(alias, product)
+            _check_name(alias, cluster.product)
             if "," in properties.get("index_routing", ""):
                 raise Refusal(f"alias [{alias}] has several index routing values associated with it")
             if alias == making:
-                raise _self_conflict(alias, product)
+                raise _self_conflict(alias, cluster.product)
             if alias in directory.indices and alias not in leaving:
-                raise _taken(alias, product)
+                raise _taken(alias, cluster)
         now = out.setdefault(alias, dict(directory.aliases.get(alias, Alias({})).now))
         if verb == "add":
             now[index] = properties
@@ -257,7 +261,7 @@ def new_targets(directory: Directory, changes: list[Change], product: bool, *, m
             now.pop(index, None)
         writers = sorted(index for index, properties in now.items() if properties.get("is_write_index"))
         if len(writers) > 1:
-            raise _two_writers(alias, writers, product)
+            raise _two_writers(alias, writers, cluster.product)
     return out
 
 
@@ -312,10 +316,11 @@ def _check_name(alias: str, product: bool) -> None:
         raise Refusal(f"Invalid alias name [{alias}]: {reason}", type="invalid_alias_name_exception")
 
 
-def _taken(alias: str, product: bool) -> Refusal:
-    words = "an index, data stream, or ESQL view exists" if product else "an index exists"
-    reason = f"Invalid alias name [{alias}]{':' if product else ','} {words} with the same name as the alias"
-    known = {} if product else {"index": alias, "index_uuid": "_na_"}
+def _taken(alias: str, cluster: Cluster) -> Refusal:
+    words = "an index or data stream exists" if cluster.before_9 else "an index, data stream, or ESQL view exists"
+    words = f": {words}" if cluster.product else ", an index exists"
+    reason = f"Invalid alias name [{alias}]{words} with the same name as the alias"
+    known = {} if cluster.product else {"index": alias, "index_uuid": "_na_"}
     return Refusal(reason, type="invalid_alias_name_exception", **known)
 
 

@@ -102,7 +102,7 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
                 continue
             if any(record.name == name and _makes_index(record) for record in records):
                 raise Missing(name)
-            targets[name] = missing(name, request.product)
+            targets[name] = missing(name, request.product, request.plan.cluster.before_9)
         except Failed:
             raise
         except EsproxyError as error:

@@ -72,7 +72,8 @@ class Creation:
                 if explicit:  # then nobody else has made it
                     yield from delete(request.cat, request.tenant, [self.name])
                 raise
-            yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, self.changes, request.product))
+            cluster = request.plan.cluster
+            yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, self.changes, cluster))
         return entry
 
     def _declare(self, directory: Directory) -> Steps[Plan]:
@@ -89,7 +90,7 @@ class Creation:
             if request.mixture:
                 directory = yield from whole_directory(directory, request.plan, properties)
             self.changes = [("add", name, alias, given) for alias, given in properties.items()]
-            new_targets(directory, self.changes, request.product, making=name)
+            new_targets(directory, self.changes, request.plan.cluster, making=name)
         return request.index_plan(name, mapping, settings)
 
     def _over(self, found: Templates) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

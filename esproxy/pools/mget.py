@@ -121,7 +121,7 @@ def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str
             if concrete(directory, dated):
                 out[name] = yield from request.one(dated)
             elif dated == "_all" or dated.startswith("-") or any(c in dated for c in FORBIDDEN):
-                out[name] = missing(dated, request.product)
+                out[name] = missing(dated, request.product, request.plan.cluster.before_9)
             else:
                 out[name] = (yield from request.outside(dated, directory)) if request.mixture else request.sent_apart(dated)
         except Refusal as error:

@@ -184,7 +184,7 @@ class Pooled:
             if create:
                 check_new_name(name, self.product)
                 raise Missing(name)
-            raise missing(name, self.product)
+            raise missing(name, self.product, self.plan.cluster.before_9)
         self.sight.use([name])
         if name in directory.aliases:
             directory = yield from self.look_beside(directory, [name])
@@ -212,9 +212,17 @@ class Pooled:
         """The physical name of an index of its own."""
         return self.plan.owner().names.prefix + name
 
+    def terms(self, expression: str) -> list[str]:
+        """The terms of an expression. Raises Refusal."""
+        return terms_of(expression, product=self.product, before_9=self.plan.cluster.before_9)
+
+    def evaluated(self, directory: Directory, expression: str, options: Options) -> Resolved:
+        """The indices of an expression, as the cluster's version reads it. Raises Refusal."""
+        return resolve(directory, expression, options, product=self.product, before_9=self.plan.cluster.before_9)
+
     def resolved(self, expression: str, options: Options, *, stay: bool = False) -> Steps[tuple[Resolved, Directory]]:
         expression = yield from self.dated(expression)
-        terms = terms_of(expression, product=self.product)
+        terms = self.terms(expression)
         pattern = is_pattern(expression)
         named = [term for term in terms if "*" not in term and not term.startswith("-")]
         directory = yield from self.directory(named, pattern)
@@ -224,7 +232,7 @@ class Pooled:
                 raise Apart
             if pattern or absent or any(name in directory.aliases for name in named):
                 directory = yield from self.look_beside(directory, terms)
-        found = resolve(directory, expression, options, product=self.product)
+        found = self.evaluated(directory, expression, options)
         if found.found and not stay and all(directory.indices[name].layout == DEDICATED for name in found.found):
             raise Apart
         self.sight.use(found.used)

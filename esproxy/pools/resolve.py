@@ -20,7 +20,7 @@ from esproxy.pools import wide
 from esproxy.pools.declared import answer, known_parameters
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import reply as node_reply
-from esproxy.tenancy.expressions import Options, concrete, is_pattern, matching, terms_of
+from esproxy.tenancy.expressions import Options, concrete, is_pattern, matching
 
 Tree = dict[str, Any]
 
@@ -29,7 +29,7 @@ def resolve_index(request: Pooled) -> Steps[Reply | Large]:
     known_parameters(request)
     options = Options.of(request.plan.query, closed=True)
     expression = yield from request.dated(request.parts["name"])
-    terms = terms_of(expression, product=request.product)
+    terms = request.terms(expression)
     named = [term for term in terms if "*" not in term and not term.startswith("-")]
     directory = yield from request.directory(named, is_pattern(expression))
     directory = yield from request.look_beside(directory, terms)

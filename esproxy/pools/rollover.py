@@ -74,7 +74,7 @@ def rollover(request: Pooled) -> Steps[Reply | Large]:
         hidden = {"is_hidden": True} if directory.aliases[alias].now[old].get("is_hidden") else {}
         changes = [("add", new, alias, hidden | ({"is_write_index": True} if explicit else {}))]
         changes.append(("add", old, alias, {**hidden, "is_write_index": False}) if explicit else ("remove", old, alias, {}))
-        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.product))
+        yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, changes, request.plan.cluster))
         shards = yield from active_shards(request, entry.physical)
         request.sight.used.clear()  # what this rests on is what it has changed
     told = {"acknowledged": over, "shards_acknowledged": shards, "old_index": old, "new_index": new}

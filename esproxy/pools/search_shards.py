@@ -23,7 +23,7 @@ from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, restore
-from esproxy.tenancy.expressions import matching, terms_of
+from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.target import Target
 
 Tree = dict[str, Any]
@@ -49,7 +49,7 @@ def search_shards(request: Pooled) -> Steps[Reply | Large]:
         shards += _restored(request, told, target, own)
     shards.sort(key=lambda copies: (copies[0]["shard"], copies[0]["index"]))
     everything = not request.product and expression in ("_all", "")  # of which OpenSearch says no more
-    terms = [] if everything else terms_of(expression, product=request.product)
+    terms = [] if everything else request.terms(expression)
     nodes = _nodes(request, told, tree)
     indices = {target.name: _index(request.seen, target, terms) for target in targets}
     return node_answer(request, told, {"nodes": nodes, "indices": indices, "shards": shards})

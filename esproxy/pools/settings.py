@@ -49,6 +49,10 @@ STATIC = (
     *FINAL, "analysis.", "codec", "load_fixed_bitset_filters_eagerly", "number_of_routing_shards", "shard.check_on_startup",
     "similarity.", "store.type",
 )  # fmt: skip
+REOPEN_8 = (
+    " unless the `reopen` query parameter is set to true. Alternatively, close the indices, apply the settings changes, and"
+    " reopen the indices"
+)
 SINCE_9 = (
     "The setting(s) [[{}]] cannot be modified on an index once it is created. You will need to",
     "You can either resubmit the update with `?reopen=true`, or",
@@ -192,8 +196,8 @@ def _check_static(request: Pooled, targets: list[Target], wanted: dict[str, Any]
     if not fixed or not open:
         return
     told = f"[[{', '.join(fixed)}]] for open indices [{open}]"
-    if not request.product or int(str(request.plan.cluster.info["version"]["number"]).partition(".")[0]) < 9:
-        raise Refusal(f"Can't update non dynamic settings {told}")
+    if not request.product or request.plan.cluster.before_9:
+        raise Refusal(f"Can't update non dynamic settings {told}{REOPEN_8 if request.product else ''}")
     final = [name for name in fixed if name.removeprefix("index.").startswith(FINAL)]
     never, reopened, rest = SINCE_9
     raise Refusal(f"Can't update non dynamic setting(s) {told}. {never.format(', '.join(final)) if final else reopened}{rest}")

@@ -30,7 +30,7 @@ from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.rewriting.routing import rewrite_routing
 from esproxy.rewriting.text_queries import rewrite_texts, wanted, without_fields
 from esproxy.rewriting.undo import ask_for_metadata, unscored
-from esproxy.tenancy.expressions import Options, resolve
+from esproxy.tenancy.expressions import Options
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.target import Target, filter_of
@@ -179,7 +179,7 @@ def reached(request: Pooled, targets: list[Target], expression: str) -> list[Tar
     """Which of the targets an index expression comes to. What is no expression comes to none."""
     directory = request.seen
     try:
-        found = resolve(directory, expression, LENIENT, product=request.product)
+        found = request.evaluated(directory, expression, LENIENT)
     except Refusal:
         return []
     request.sight.use(found.used)

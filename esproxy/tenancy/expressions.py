@@ -5,8 +5,9 @@ order: a pattern adds the indices that match it, and those of the aliases that d
 names of indices, of aliases, or of nothing. Aliases then stand for their indices; an index that is reached by its own name or
 pattern too is not filtered by an alias.
 
-The engines differ over exclusions: Elasticsearch takes ``-x`` for one anywhere, OpenSearch only behind a wildcard, and else for a
-name, which none can be; and over patterns that may not expand, which OpenSearch lets come to nothing where they stand alone.
+The engines differ over exclusions: Elasticsearch 9 takes ``-x`` for one anywhere, OpenSearch and Elasticsearch 8 only behind a
+wildcard, and else for a name, which none can be; and over patterns that may not expand, which OpenSearch lets come to nothing
+where they stand alone.
 
 What comes out is concrete: names of indices in the directory, and names that are not there. Errors are worded as nodes do.
 """
@@ -114,7 +115,7 @@ def is_pattern(text: str) -> bool:
     return not text.strip(",") or text == "_all" or "*" in text
 
 
-def terms_of(text: str, *, product: bool) -> list[str]:
+def terms_of(text: str, *, product: bool, before_9: bool = False) -> list[str]:
     """The terms of an expression. Raises Refusal for what is none."""
     if not text.strip(",") or text == "_all":
         return ["*"]
@@ -123,15 +124,15 @@ def terms_of(text: str, *, product: bool) -> list[str]:
         if term.startswith("_"):
             raise invalid_index_name(term, "must not start with '_'.")
         if term in ("", "-"):
-            raise empty_term(term, product)
+            raise empty_term(term, product, before_9)
         terms.append(_plain(term, product))
     return terms
 
 
-def resolve(directory: Directory, text: str, options: Options, *, product: bool) -> Resolved:
+def resolve(directory: Directory, text: str, options: Options, *, product: bool, before_9: bool = False) -> Resolved:
     """The indices of an expression. Raises Refusal for a name that is none of the tenant's, unless that may be."""
-    terms = terms_of(text, product=product)
-    reached = _reached(directory, terms, options, product)
+    terms = terms_of(text, product=product, before_9=before_9)
+    reached = _reached(directory, terms, options, product, before_9)
     out = Resolved()
     paths: dict[str, list[list[str] | None]] = {}  # index → the aliases by which it was reached, None for itself
     for name, through in reached.items():
@@ -165,7 +166,9 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool)
     return out
 
 
-def _reached(directory: Directory, terms: list[str], options: Options, product: bool) -> dict[str, list[str] | None]:
+def _reached(
+    directory: Directory, terms: list[str], options: Options, product: bool, before_9: bool
+) -> dict[str, list[str] | None]:
     """The names that the terms come to: index → the aliases by which a pattern found it, None when by itself; names of aliases
     and, where that may be, of nothing."""
     reached: dict[str, list[str] | None] = {}
@@ -173,11 +176,11 @@ def _reached(directory: Directory, terms: list[str], options: Options, product: 
     lenient = options.ignore_unavailable
     everything = terms == ["*"]
     for term in terms:
-        excluding = term.startswith("-") and (product or wildcard)
+        excluding = term.startswith("-") and ((product and not before_9) or wildcard)
         name = term[1:] if excluding else term
         if "*" in name and (not options.expand & {"open", "closed"}):
             if (product and not excluding) and not lenient:
-                raise no_such_index(term)
+                raise no_such_index(term, excluded=before_9 and term.startswith("-"))
             if not product and len(terms) > 1 and not lenient:
                 raise no_such_index(term, single=True)
             continue
@@ -202,7 +205,7 @@ def _reached(directory: Directory, terms: list[str], options: Options, product: 
                 raise Refusal(reason)
             reached[name] = None
         elif not lenient:
-            raise no_such_index(name)
+            raise no_such_index(name, excluded=before_9 and name.startswith("-"))
         else:
             reached[name] = None
     return reached

@@ -65,7 +65,9 @@ class PrefixNames:
         spelled[physical] = name
         return physical
 
-    def expression(self, text: str, spelled: dict[str, str], *, product: bool, aliases: bool = False) -> str:
+    def expression(
+        self, text: str, spelled: dict[str, str], *, product: bool, before_9: bool = False, aliases: bool = False
+    ) -> str:
         """The physical expression for a comma list of terms. Raises Refusal.
 
         ``aliases``: it says which of the aliases there are to tell of. There exclusions alone tell of none, and a node names
@@ -86,10 +88,10 @@ class PrefixNames:
             if term.startswith("_"):
                 raise invalid_index_name(term, "must not start with '_'.")
             if term in ("", "-"):
-                raise empty_term(term, product)
-            if term.startswith("-") and (product or wildcard or "*" in term):
+                raise empty_term(term, product, before_9)
+            if term.startswith("-") and ((product and not before_9) or wildcard or "*" in term):
                 physical = "-" + self._term(term[1:], product)
-            elif term.startswith("-"):  # OpenSearch takes it for a name; no index has such a one, and the node says so
+            elif term.startswith("-"):  # taken for a name; no index has such a one, and the node says so
                 physical = "-" + self._term(term[1:], product)
                 literal = literal or ("" if aliases else term)
             else:
@@ -99,7 +101,7 @@ class PrefixNames:
             spelled[physical] = term
             out.append(physical)
         if not positive and literal:
-            raise no_such_index(literal)
+            raise no_such_index(literal, excluded=before_9)
         if not positive and not aliases:
             spelled[self.nothing] = text
             return self.nothing
@@ -126,9 +128,9 @@ class PrefixNames:
         return self.prefix + term
 
 
-def empty_term(term: str, product: bool) -> Refusal:
-    if not product:
-        return no_such_index(term)
+def empty_term(term: str, product: bool, before_9: bool) -> Refusal:
+    if not product or before_9:
+        return no_such_index(term, excluded=before_9 and bool(term))
     return invalid_index_name("", "exclusion cannot be empty" if term else "expression cannot be empty")
 
 

@@ -35,8 +35,10 @@ def no_alias(name: str) -> Refusal:
     return Refusal(reason, status=404, type="index_not_found_exception", index=name, index_uuid="_na_")
 
 
-def missing(name: str, product: bool) -> Refusal:
+def missing(name: str, product: bool, before_9: bool) -> Refusal:
     """What a node says where exactly one index is named."""
+    if before_9 and name.startswith("-"):
+        return no_such_index(name, excluded=True)
     if product and (name == "_all" or name.startswith("-")):
         return Refusal("unable to return a single index as the index and options provided got resolved to multiple indices")
     return no_such_index(name, single=not product)

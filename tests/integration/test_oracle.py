@@ -52,18 +52,18 @@ def test_bare_node_answers_as_the_scenario_expects(direct_runs: Direct, scenario
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_tenant_sees_what_a_bare_node_shows(cluster: SharedCluster, scenario: str) -> None:
     runs_here(cluster.direct, scenario)
-    family, layouts = cluster.direct.engine.kind, {cluster.placement, *layouts_in(cluster.placement)}
+    engine, layouts = cluster.direct.engine, {cluster.placement, *layouts_in(cluster.placement)}
     try:
         run = cluster.run(scenario)
     except Unplayable:
-        if known(scenario, "", family, layouts) is None:  # all of it is known to differ, also what it goes on with
+        if known(scenario, "", engine, layouts) is None:  # all of it is known to differ, also what it goes on with
             raise
         return
     differences = compare_runs(cluster.direct.runs[scenario], run, cluster.placement)
-    unknown = [found for found in differences if known(scenario, found.call.line(), family, layouts) is None]
+    unknown = [found for found in differences if known(scenario, found.call.line(), engine, layouts) is None]
     assert not unknown, f"{len(unknown)} differences\n" + "\n".join(map(str, unknown[:20]))
-    here = rows_in(scenario, family, {cluster.placement})  # in a mixture, another row's index may lie elsewhere
-    mended = here - {known(scenario, found.call.line(), family, layouts) for found in differences}
+    here = rows_in(scenario, engine, {cluster.placement})  # in a mixture, another row's index may lie elsewhere
+    mended = here - {known(scenario, found.call.line(), engine, layouts) for found in differences}
     assert not mended, "no longer different, take them off the list: " + ", ".join(str(KNOWN[i]) for i in mended)
 
 

@@ -97,7 +97,7 @@ def compare_one(run: Run, client: WireClient, engine: Engine, placement: str) ->
         client.close()
     wipe(client)
     found = compare_runs(Run(run.scenario, run.played[: len(other.played)]), other, placement)
-    listed = {one.place for one in found if known(name, one.call.line(), engine.kind, layouts) is not None}
+    listed = {one.place for one in found if known(name, one.call.line(), engine, layouts) is not None}
     for one in found:
         if one.place not in listed:
             print(one)

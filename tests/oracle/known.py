@@ -1,13 +1,15 @@
 """Calls that are answered differently though no deviation says so: defects that are known, small and not mended yet.
 
-Each row: a scenario, the beginning of the call (method, target, headers, body), the families of engines (``es``, ``os``) and
-the layouts in which it differs (``mixed``: in a mixture alone), and what differs. The oracle lets exactly these calls differ,
-and fails when a listed one no longer does.
+Each row: a scenario, the beginning of the call (method, target, headers, body), the engines (``es``, ``os>=3``, as scenarios name
+them) and the layouts in which it differs (``mixed``: in a mixture alone), and what differs. The oracle lets exactly these calls
+differ, and fails when a listed one no longer does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+
+from tests.oracle.scenario import Engine
 
 ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
@@ -22,13 +24,6 @@ NOT_IN_POOLS = (
     *("cluster.node", "cluster.state", "cluster.figures"),
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
-    (
-        "search.body_parameters",
-        'POST /_search {"profile": true, "query": {"match": {"t": "fish"}}',
-        "es os",
-        "mixed",
-        "the order of shards in a profile",
-    ),
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
     ("templates.legacy", 'PUT /_template/bad {"index_patterns": ["_x', "es", "dedicated shared", "the warning beside the error"),
     ("templates.legacy", "PUT /_template/_bad", "es", "dedicated shared", "the warning beside the error"),
@@ -43,6 +38,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "the filter of an alias as its creator wrote it, and not as a node does",
     ),
     ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
+    ("lifecycle.blocking", "DELETE /logs-a/_block/write", "es<9", "per-tenant shared", "a call that Elasticsearch 8 lacks"),
     (
         "admin.cat_text",
         "GET /_cat/indices?pri=true&v&h=index,pri.store.size,store.size",
@@ -72,7 +68,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "the warning about a name that begins with a dot: under a prefix it does not",
     ),
     ("indices.bad_names", "PUT /.", "es", "dedicated shared", "the warning about a dot in front, beside the error"),
-    ("documents.reading", "GET /books/_doc/1?_source_include=k", "os", ALL, "a hint names a parameter of another engine"),
+    ("documents.reading", "GET /books/_doc/1?_source_include=k", "os es<9", ALL, "a hint names a parameter of another engine"),
     ("documents.reading", "GET /books/_doc/1?fields=k", "es os", ALL, "a node words a parameter of the past"),
     ("documents.reading", "GET /_all/_doc/1", "os", ALL, "words for a cluster without indices"),
     ("documents.content", 'PUT /books/_doc/1 { "b"', "es os", "shared", "which of two faults of one document is told, and where"),
@@ -85,9 +81,9 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "words for a cluster without indices",
     ),
     ("rare.mapping_roots", "PUT /m3", "es", "shared", "a warning of the past"),
-    ("rare.mapping_roots", "PUT /m6", "es", "shared", "a warning of the past"),
+    ("rare.mapping_roots", "PUT /m6", "es>=9", "shared", "a warning of the past"),
     ("indices.bad_bodies", 'PUT /x {"settings": {"nope"', "es os", ALL, "words for an unknown setting"),
-    ("indices.bad_bodies", 'PUT /x {"settings": {"uuid"', "os", ALL, "words for a setting of the node's own"),
+    ("indices.bad_bodies", 'PUT /x {"settings": {"uuid"', "os>=3", ALL, "words for a setting of the node's own"),
     ("indices.bad_names", "GET /a:b", "es", ALL, "words for a remote cluster where none can be"),
     (
         "queries_term.metadata",
@@ -124,7 +120,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "per-tenant shared",
         "search pipelines are not in pools yet",
     ),
-    ("insight.tables", "POST /_cat/count/left?h=count {", "es", ALL, "a query in the body of a cat table"),
+    ("insight.tables", "POST /_cat/count/left?h=count {", "es>=9", ALL, "a query in the body of a cat table"),
     ("insight.settings", 'PUT /ab/_settings {"index": {"nope"', "es os", ALL, "words for an unknown setting"),
     ("root.front_page", "GET //", "es os", ALL, "the cluster's uuid, which the test masks for / alone"),
     ("root.front_page", "PUT /", "es os", ALL, "DELETE is not among the methods of /"),
@@ -178,15 +174,15 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
 )
 
 
-def rows_in(scenario: str, family: str, layouts: Collection[str]) -> set[int]:
+def rows_in(scenario: str, engine: Engine, layouts: Collection[str]) -> set[int]:
     """The rows of a scenario that hold for these engines and layouts, by their place in KNOWN."""
     return {
         i
-        for i, (name, _, families, where, _) in enumerate(KNOWN)
-        if name == scenario and family in families.split() and not set(where.split()).isdisjoint(layouts)
+        for i, (name, _, engines, where, _) in enumerate(KNOWN)
+        if name == scenario and engine.is_one_of(engines.split()) and not set(where.split()).isdisjoint(layouts)
     }
 
 
-def known(scenario: str, call: str, family: str, layouts: Collection[str]) -> int | None:
+def known(scenario: str, call: str, engine: Engine, layouts: Collection[str]) -> int | None:
     """The row for a call, as ``Call.line`` says it."""
-    return next((i for i in sorted(rows_in(scenario, family, layouts)) if call.startswith(KNOWN[i][1])), None)
+    return next((i for i in sorted(rows_in(scenario, engine, layouts)) if call.startswith(KNOWN[i][1])), None)

@@ -200,7 +200,7 @@ def normalise(answer: Answer, call: str, layouts: Collection[str]) -> Answer:
     else:
         out = [mask.path for mask in LEFT_OUT if re.match(mask.when, call)]
         keys = [mask.path for mask in KEYS if re.match(mask.when, call)]
-        body = _walk(answer.body, (), Masks(masks, texts, out, keys), answer.saved)
+        body = _walk(_profile_in_order(answer.body), (), Masks(masks, texts, out, keys), answer.saved)
         if isinstance(body, dict) and str(body.get("error")).startswith("Incorrect HTTP method"):
             body["error"] = METHODS.sub(in_order, body["error"])
         if "/_cat/" in call and isinstance(body, list):
@@ -257,6 +257,16 @@ def _saved(text: str, saved: dict[str, str]) -> str:
         if len(value) > 7:
             text = text.replace(value, f"<{name}>")
     return text
+
+
+def _profile_in_order(body: Any) -> Any:
+    """The shards of a profile come in the order of a hash of their ids, ``[node][index][number]``, and nodes' ids are drawn."""
+    profile = body.get("profile") if isinstance(body, dict) else None
+    shards = profile.get("shards") if isinstance(profile, dict) else None
+    if not isinstance(shards, list):
+        return body
+    in_order = sorted(shards, key=lambda shard: str(shard.get("id")).partition("]")[2])
+    return body | {"profile": profile | {"shards": in_order}}
 
 
 def _cat_row(row: Any) -> Any:

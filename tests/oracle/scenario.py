@@ -15,7 +15,7 @@ A call:
     lines:    NDJSON: values are serialised, strings are sent raw; each gets its line end
     raw:      the body as text, byte for byte     base64: the body as bytes
     headers:  {name: value}; null leaves a default header out
-    expect:   2xx (default) | 404 | 4xx | {es: 400, os: 200}     what a bare node answers
+    expect:   2xx (default) | 404 | 4xx | {es: 400, os: 200}     what a bare node answers; of engines that fit, the first
     save:     {name: path.in.the.answer}          later written ${name}; masked under that name in every comparison
     engines:                                      as above, for this call alone
     differs:  names of rows of esproxy.api.deviations, for different layouts: what they let differ is not compared
@@ -74,7 +74,8 @@ class Call:
     differs: str | None = None
 
     def expected(self, engine: Engine) -> str:
-        return self.expect.get(engine.kind, self.expect.get("*", "2xx"))
+        own = (status for which, status in self.expect.items() if which != "*" and engine.is_one_of([which]))
+        return next(own, self.expect.get("*", "2xx"))
 
     def __str__(self) -> str:
         return f"{self.method} {self.target}"
