@@ -106,6 +106,8 @@ def test_scenarios_cover_the_tables(all_scenarios: Direct) -> None:
     shown = sorted(
         what for what in map(found.describe, found.seen) if not found.unknown.get(what, built_out).startswith(built_out)
     )
+    if all_scenarios.engine.is_one_of(["es<9"]):  # which still can what the newest, of which the lists are, no longer does
+        return
     assert not shown, f"possible after all, take them off the list: {shown}"
 
 
