@@ -33,6 +33,7 @@ from tests.oracle.neighbours import (
     Decoys,
     Neighbour,
     Neighbours,
+    State,
     clear,
     creations,
     machines,
@@ -213,7 +214,7 @@ class SharedCluster:
     served: Served
     neighbours: Neighbours
     placement: str
-    before: str
+    before: State
     scenarios: list[str]  # that this session plays here
     leaks: list[Leak] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)

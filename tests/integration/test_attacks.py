@@ -15,7 +15,7 @@ import pytest
 from tests.integration.proxy import SharedCluster
 from tests.oracle.attack import RAW, VICTIM, Attack, request
 from tests.oracle.attacks import ATTACKS
-from tests.oracle.neighbours import TENANT, Neighbours
+from tests.oracle.neighbours import TENANT, Neighbours, State, differing
 
 WATCHED = frozenset({"books", "logs-a"})  # the names whose indices an attack may have changed, the others' and the decoys
 LOOK_EVERY = 10  # attacks
@@ -75,7 +75,7 @@ class Watch:
     one at the end: it names all that may have made a difference, and each of those played alone shows which did."""
 
     neighbours: Neighbours
-    state: str
+    state: State
     since: list[Attack] = field(default_factory=list)
 
     def after(self, attack: Attack) -> None:
@@ -86,7 +86,8 @@ class Watch:
     def look(self) -> None:
         before, self.state = self.state, self.neighbours.state(WATCHED)
         since, self.since = self.since, []
-        assert self.state == before, "others' state is another after one of: " + "; ".join(map(str, since))
+        changed = differing(before, self.state)
+        assert not changed, "\n".join(["others' state is another after one of: " + "; ".join(map(str, since)), *changed])
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The other tenants of the cluster: what they hold, their canaries, and their state as one hash.
+"""The other tenants of the cluster: what they hold, their canaries, and their state as lines.
 
 They have indices of the same names as the tenant under test, with the same ids, and documents whose fields collide in
 type (text where the other has numbers, objects where it has text). Whatever they hold carries a *canary*, a random
@@ -13,10 +13,10 @@ apart.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import secrets
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,6 +171,15 @@ def machines(node: Client) -> frozenset[bytes]:
     return frozenset(one.lower().encode() for one in found)
 
 
+State = frozenset[bytes]  # compressed lines
+
+
+def differing(before: State, after: State) -> list[str]:
+    """Lines that are in one of them, beginnings of the first few: none when nothing has changed."""
+    gone, new = sorted(before - after)[:5], sorted(after - before)[:5]
+    return [f"{sign} {zlib.decompress(line)[:1000].decode()}" for sign, lines in (("-", gone), ("+", new)) for line in lines]
+
+
 @dataclass(slots=True)
 class Neighbours:
     """All of them, on one node. ``node`` speaks to the node itself, past the proxy."""
@@ -197,14 +206,13 @@ class Neighbours:
         """Whose canaries bytes hold; physical names that an attacker sent are echoed, and do not count."""
         return [one.tenant for one in self.all if one.canary.encode() in seen]
 
-    def state(self, only: frozenset[str] = frozenset()) -> str:
-        """What the other tenants have, as one hash: mappings, settings, aliases and documents of indices under their prefix;
-        of those in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with
+    def state(self, only: frozenset[str] = frozenset()) -> State:
+        """What the other tenants have, as lines: mappings, settings, aliases and documents of indices under their prefix; of
+        those in pools, what the catalogue says and the documents. ``only``: of these logical names, and of the decoys with
         them."""
-        digest = hashlib.sha256()
-        for part in [*self._prefixed(only), *self._pooled(only), *self._templates(), *self._scripts()]:
-            digest.update(json.dumps(part, sort_keys=True).encode())
-        return digest.hexdigest()
+        parts = [*self._prefixed(only), *self._pooled(only), *self._templates(), *self._scripts()]
+        each = (item for part in parts for item in (part.items() if isinstance(part, dict) else part))
+        return frozenset(zlib.compress(json.dumps(one, sort_keys=True).encode(), 1) for one in each)
 
     def _prefixed(self, only: frozenset[str]) -> Iterator[Any]:
         """All at once, or in the fewest parts that fit into an address: attacks ask for this after each of theirs."""
