@@ -227,7 +227,9 @@ class Whole:
 
 
 def encode(plan: Plan, tree: Any) -> bytes:
-    """JSON as a node would write it: indented, with a newline at the end, for ``pretty``."""
+    """JSON as a node would write it: indented, with a newline at the end, for ``pretty``. None is no answer at all."""
+    if tree is None:
+        return b""
     if plan.pretty:
         return exact.pretty(tree)
     return orjson.dumps(tree)

@@ -264,8 +264,10 @@ def body_from_query(plan: Plan) -> tuple[bytes, bytes]:
     """The body that stands in the parameter ``source``, and its media type."""
     media = plan.query.get("source_content_type")
     if media is None:
-        words = "Validation Failed: 1: source and source_content_type parameters are required;"
-        raise Refusal(words, type="validation_exception")
+        words = "source and source_content_type parameters are required"
+        if not plan.product:
+            raise Refusal(words, type="illegal_state_exception", status=500)
+        raise Refusal(f"Validation Failed: 1: {words};", type="validation_exception")
     if media.split(";")[0] not in NDJSON_TYPES:
         raise Refusal(f"the source_content_type [{media}] is not supported")
     return plan.query["source"].encode(), media.encode("latin-1", "replace")

@@ -171,6 +171,17 @@ def unsupported_media(value: str) -> Refusal:
     return Short(f"Content-Type header [{value}] is not supported", status=406)
 
 
+def malformed_media(value: str, *, product: bool) -> Refusal:
+    """A Content-Type that does not read as a type and a subtype."""
+    if product:
+        why = f"invalid media-type [{value}]" if value.strip() else "Header [Content-Type] cannot be empty."
+        words, kind = "Invalid media-type value on headers [Content-Type]", "media_type_header_exception"
+    else:
+        why, kind = f"invalid Content-Type header [{value}]", "content_type_header_exception"
+        words = f"java.lang.IllegalArgumentException: {why}"
+    return Refusal(words, type=kind, caused_by={"type": "illegal_argument_exception", "reason": why})
+
+
 def unknown_parameters(path: str, names: list[str], known: Iterable[str]) -> Refusal:
     """Nearest known names are offered, as the nodes do."""
     told = []

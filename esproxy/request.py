@@ -5,14 +5,16 @@ Everything here raises Refusal for what is not understood; nothing has been sent
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from esproxy import asyaml
+from esproxy.api.endpoints import REFUSED_WITH_BODY
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.api.target import build, parse
 from esproxy.cluster import Cluster
-from esproxy.errors import Refusal, unknown_parameters, unsupported_media
+from esproxy.errors import Refusal, malformed_media, unknown_parameters, unsupported_media
 from esproxy.heads import Head, Headers
 from esproxy.plan import Plan
 from esproxy.tenancy.cursors import Sealer
@@ -26,6 +28,7 @@ JSON_TYPES = frozenset(("application/json", "application/vnd.elasticsearch+json"
 NDJSON_TYPES = JSON_TYPES | {"application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"}
 # A node that refuses a header or a request line for its length reads nothing more from that connection, and does not close it:
 # whoever was sent there next would wait in vain. So both stay well below the nodes' limits (16 KiB of headers, 4 KiB of line).
+MEDIA_TYPE = re.compile(r"\s*[^\s/;]+/[^\s/;]+\s*(;.*)?")
 MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 # What is sent as a POST and changes nothing: it may be sent a second time when a connection breaks under it.
@@ -50,17 +53,25 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
         tenant = gateway.tenants.get(gateway.header.tenant(head))
     target = parse(head.target)
     engine = cluster.engine
-    uri = head.target.decode("ascii", "backslashreplace") if cluster.product else "/" + "/".join(filter(None, target.path))
+    uri = head.target.decode("ascii", "backslashreplace") if cluster.product else _path_of(target.path)
     if cluster.before_9 and len(target.raw) == 2:
         engine.router.check_typed(head.method, target, uri)
     route, parts = engine.router.match(head.method, target, uri)
     if route.row.refused:
         raise Refusal(route.row.refused)
+    if route.row.required and route.with_index is not None and route.row.listed not in target.query:
+        raise Refusal(f"Validation Failed: 1: {route.row.required};", type="action_request_validation_exception")
     endpoint = engine.tables.endpoints[route.row.name]
     return Plan(
         head, cluster, route, endpoint, parts, target.query, target.raw_path,
         tenant, gateway.pattern, gateway.tenants, gateway.sealer,
     )  # fmt: skip
+
+
+def _path_of(segments: list[str]) -> str:
+    """What OpenSearch takes for the path of a target: behind two slashes it reads a host."""
+    own = segments[2:] if len(segments) > 1 and not segments[0] else segments
+    return "/" + "/".join(own)
 
 
 def as_another(plan: Plan, target: bytes, media: bytes) -> Plan:
@@ -91,9 +102,6 @@ def physical_target(plan: Plan) -> bytes:
     listed = plan.route.row.listed
     if listed == "index" and "index" in plan.query and plan.route.with_index is not None:  # nodes read it there too
         template, plan.parts["index"] = plan.route.with_index, plan.query.pop("index")
-    elif plan.route.row.required and plan.route.with_index is not None:
-        words = f"Validation Failed: 1: {listed} is missing;"
-        raise Refusal(words, type="action_request_validation_exception")
     elif plan.route.row.all and plan.route.with_index is not None and not plan.pit and not _help(plan):
         template, done = plan.route.with_index, listed
         plan.parts[listed] = plan.owner().names.everything(plan.spelled)
@@ -190,8 +198,15 @@ def _query_value(plan: Plan, kind: Kind, name: str, value: str) -> str:
     if kind is Kind.TASK:
         return plan.open_task(value) or value
     if kind is Kind.REFUSE:
-        raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
+        raise refused_parameter(plan, name)
     return value  # a layout that leaves documents, ids and fields as they are
+
+
+def refused_parameter(plan: Plan, name: str) -> Refusal:
+    bare = (plan.head.get(b"content-length") or b"0") == b"0" and plan.head.get(b"transfer-encoding") is None
+    if bare and name in REFUSED_WITH_BODY:
+        return Refusal("request body is required", type="parse_exception")
+    return Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
 
 
 def _help(plan: Plan) -> bool:
@@ -249,9 +264,8 @@ def media_type(plan: Plan) -> bytes:
     if len(values) > 1:
         raise Refusal("only one Content-Type header should be provided", type="content_type_header_exception")
     text = values[0].decode("latin-1") if values else ""
-    if values and not text.strip():
-        kind = "media_type_header_exception" if plan.product else "content_type_header_exception"
-        raise Refusal("Invalid media-type value on headers [Content-Type]", type=kind)
+    if values and not MEDIA_TYPE.fullmatch(text):
+        raise malformed_media(text, product=plan.product)
     media, *options = [part.strip() for part in text.lower().split(";")]
     allowed = NDJSON_TYPES if plan.endpoint.framing else JSON_TYPES | {"application/x-ndjson"}
     if media not in allowed or not (plan.product or "vnd" not in media):

@@ -147,6 +147,7 @@ EXTRA: dict[str, dict[str, Kind]] = {
     "exists": _copied("_source_exclude_vectors", "force_synthetic_source"),
     "exists_source": _copied("_source_exclude_vectors"),
     "explain": _copied("_source_exclude_vectors"),
+    "get": _copied("fields"),  # of the past: nodes say what it is now
     "get_source": _copied("_source_exclude_vectors"),
     "indices.exists": _copied("features", "master_timeout"),
     "indices.stats": _EXPRESSION_OPTIONS,
@@ -172,6 +173,7 @@ URLS: dict[str, list[tuple[tuple[str, ...], str]]] = {
         (("PUT",), "/{index}/_aliases"),
     ],
     "indices.open": [(("POST",), "/_open")],
+    "indices.delete": [(("DELETE",), "/")],
     "indices.close": [(("POST",), "/_close")],
 }
 

@@ -22,12 +22,13 @@ class FilterPath:
         self.leaves = [_keys(p[1:]) for p in patterns if p.startswith("-")]
 
     def apply(self, tree: Any) -> Any:
-        """What is left of ``tree``; an empty object when nothing is."""
+        """What is left of ``tree``; when nothing is, an empty object of an object, None of a list: nodes send nothing then."""
+        nothing = None if isinstance(tree, list) else {}
         if self.takes:
             tree = _take(tree, self.takes)
         if tree is not _GONE and self.leaves:
             tree = _leave(tree, self.leaves)
-        return {} if tree is _GONE else tree
+        return nothing if tree is _GONE or tree == [] else tree
 
 
 def _keys(pattern: str) -> Pattern:

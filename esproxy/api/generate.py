@@ -97,7 +97,9 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     path = {key: _parameter(name, key, term, endpoints.PATH, builder) for key, term in endpoint.path.items()}
     query = {key: kind for key, kind in query.items() if (name, key) not in endpoints.IN_PATH}
     query |= endpoints.EXTRA["*"] | endpoints.EXTRA.get(name, {})
-    query |= opensearch.extra(name, query) if engine == "opensearch" else {}
+    if engine == "opensearch":
+        query = {key: kind for key, kind in query.items() if key not in opensearch.NO_PARAMETERS}
+        query |= opensearch.extra(name, query)
     if path.get("index") is Kind.EXPR:
         query |= endpoints.WITH_EXPRESSION
     refuse: dict[str, str] = {}

@@ -201,6 +201,7 @@ ENDPOINTS = (
     *search_pipelines.ENDPOINTS,
 )
 
+NO_PARAMETERS = frozenset(("_source_exclude_vectors",))  # that Elasticsearch alone has
 _MANAGER = ("cluster_manager_timeout",)
 _PIPELINES = {"search_pipeline": Kind.SEARCH_PIPELINE} | dict.fromkeys(
     ("cancel_after_time_interval", "phase_took", "verbose_pipeline"), Kind.COPY

@@ -25,12 +25,11 @@ class Row:
     """One endpoint's policy.
 
     ``all``: the path without ``{index}`` means every index of the tenant; without ``{name}`` where that is what is ``listed``.
-    ``required``: the path without it is a refusal. ``names``: what the endpoint is about besides indices, whose names then stand
-    anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's, None for
-    the rule table alone, "text" for one without names, "virtual" for one that is
-    made here, "template" for one that becomes a search, "pipeline" for pipelines, "tasks" for
-    lists of tasks, "reindex" and "rank_eval" for what has scripts and templates that are read behind the pass,
-    "pits" for all points in time.
+    ``required``: what a refusal says of the path without it. ``names``: what the endpoint is about besides indices, whose names
+    then stand anywhere in its texts. ``answer``: name of the handler in ``esproxy.answer`` that makes the answer from the node's,
+    None for the rule table alone, "text" for one without names, "virtual" for one that is made here, "template" for one that
+    becomes a search, "pipeline" for pipelines, "tasks" for lists of tasks, "reindex" and "rank_eval" for what has scripts and
+    templates that are read behind the pass, "pits" for all points in time.
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
@@ -40,7 +39,7 @@ class Row:
     name: str
     all: bool = False
     listed: str = "index"
-    required: bool = False
+    required: str = ""
     names: Kind | None = None
     answer: str | None = None
     keyed: bool = False
@@ -61,7 +60,7 @@ ENDPOINTS = {
         Row("info", answer="info"),
         Row("ping", answer="info", head_of="info"),
         Row("indices.create", write=True),
-        Row("indices.delete"),
+        Row("indices.delete", required="index / indices is missing"),
         Row("indices.exists", head_of="indices.get", keyed=True),
         Row("indices.get", keyed=True),
         Row("indices.get_mapping", all=True, keyed=True),
@@ -105,8 +104,8 @@ ENDPOINTS = {
         Row("indices.exists_alias", all=True, keyed=True, head_of="indices.get_alias"),
         Row("indices.delete_alias"),
         Row("indices.update_aliases"),
-        Row("indices.open", required=True),
-        Row("indices.close", required=True),
+        Row("indices.open", required="index is missing"),
+        Row("indices.close", required="index is missing"),
         Row("indices.add_block"),
         Row("indices.remove_block"),
         Row("indices.stats", all=True, keyed=True),

@@ -24,6 +24,7 @@ MAX_TARGET = 4096  # Elasticsearch's http.max_initial_line_length
 PLAIN_PATH = re.compile(rb"(?:/[A-Za-z0-9_][A-Za-z0-9_.*,-]*)+")
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*,~:@=!$'()-]*")  # segments that are the same quoted and unquoted, and no dots alone
 PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.*,:@/~-]*")
+JAVA = "java.lang.IllegalArgumentException: "  # in front of what nodes say of a parameter
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -53,9 +54,11 @@ def parse(raw: bytes) -> Target:
     if parts[-1] == b"":
         parts.pop()
     spelled = [part.decode("ascii", "backslashreplace") for part in parts]
-    return Target(
-        [_segment(part) for part in parts], spelled, _query(query) if query else {}, path.decode("ascii", "backslashreplace")
-    )
+    text = path.decode("ascii", "backslashreplace")
+    wrong = broken_escape(path)
+    if wrong is not None:
+        raise Refusal(wrong)
+    return Target([_decode(part) for part in parts], spelled, _query(query) if query else {}, text)
 
 
 def build(path: list[str], query: dict[str, str]) -> bytes:
@@ -74,10 +77,6 @@ def _quoted(segment: str) -> str:
     return segment.replace(".", "%2E") if segment in (".", "..") else quote(segment, safe=SEGMENT_SAFE)
 
 
-def _segment(part: bytes) -> str:
-    return _decode(part)
-
-
 def _query(query: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in query.replace(b";", b"&").split(b"&"):
@@ -86,18 +85,32 @@ def _query(query: bytes) -> dict[str, str]:
         name, _, value = pair.replace(b"+", b" ").partition(b"=")
         if not name:
             name, value = value, b""  # ``=x`` is a name
+        for part in (name, value):
+            wrong = broken_escape(part) if b"%" in part else None
+            if wrong is not None:
+                cause = {"type": "illegal_argument_exception", "reason": wrong}
+                raise Refusal(f"{JAVA}{wrong}", type="bad_parameter_exception", caused_by=cause)
         found[_decode(name)] = _decode(value)
     return found
 
 
+def broken_escape(text: bytes) -> str | None:
+    """What nodes say of the first percent sign that is none of an escape. They take two of them for one; here they are refused,
+    as they would be read twice."""
+    at = text.find(b"%")
+    while at != -1:
+        if at + 2 >= len(text) or text[at + 1] not in HEX or text[at + 2] not in HEX:
+            shown = text.decode("ascii", "backslashreplace")
+            if len(text) - at < 3:
+                return f"{'partial' if len(text) - at == 2 else 'unterminated'} escape sequence at end of string: {shown}"
+            return f"invalid escape sequence `{shown[at : at + 3]}' at index {at} of: {shown}"
+        at = text.find(b"%", at + 3)
+    return None
+
+
 def _decode(part: bytes) -> str:
-    """Percent-decode once, strictly. Raises Refusal."""
+    """Percent-decode once, what has no broken escapes. Raises Refusal."""
     if b"%" in part:
-        at = part.find(b"%")
-        while at != -1:
-            if at + 2 >= len(part) or part[at + 1] not in HEX or part[at + 2] not in HEX:
-                raise Refusal("the request target has a broken percent escape")
-            at = part.find(b"%", at + 3)
         part = unquote_to_bytes(part)
     try:
         text = part.decode("utf-8")

@@ -61,7 +61,8 @@ def health(answer: dict[str, Any], all_indices: dict[str, Any]) -> dict[str, Any
     if answer.get("status") != "green" and "active_shards_percent_as_number" in answer:
         active = all_indices["active_shards"]
         total = active + all_indices["initializing_shards"] + all_indices["unassigned_shards"]
-        percent = active / total * 100 if total else 100.0
+        settled = not answer["initializing_shards"] + answer["unassigned_shards"]  # red because an index is not there
+        percent = active / total * 100 if total and not settled else 100.0
         answer["active_shards_percent_as_number"] = percent
         if "active_shards_percent" in answer:
             answer["active_shards_percent"] = f"{percent:.1f}%"

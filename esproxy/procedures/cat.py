@@ -57,12 +57,17 @@ def cat_table(plan: Plan, target: bytes) -> Procedure:
 
 
 def columns_of(plan: Plan, rows: cat.Rows) -> list[str]:
-    """In order. JSON tells a column once; a client may have asked for it twice."""
+    """In order. What is told of primaries beside a column comes again where it was asked for itself; JSON tells it once."""
     told = list(rows[0]) if rows else []
     asked = plan.query.get("h", "").split(",")
     if "*" in plan.query.get("h", "*"):
         return told
-    return [name for name in asked if name in told] + [name for name in told if name not in asked]
+    beside = plan.query.get("pri", "false") != "false"
+    columns: list[str] = []
+    for name in dict.fromkeys(asked):
+        if name in told:
+            columns += [name, f"pri.{name}"] if beside and f"pri.{name}" in told else [name]
+    return columns + [name for name in told if name not in columns]
 
 
 def wants_json(plan: Plan) -> bool:

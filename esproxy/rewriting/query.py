@@ -14,6 +14,7 @@ from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.plan import Plan
+from esproxy.request import refused_parameter
 from esproxy.rewriting.patterns import Patterns
 from esproxy.rewriting.rewrite import PoolResolver
 from esproxy.tenancy.fieldnames import NONE
@@ -58,7 +59,7 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
         elif kind in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
             out[name] = value if value == "_none" else absent(plan.owner().id, value)
         elif kind is Kind.REFUSE:
-            raise Refusal(f"the parameter [{name}] cannot be used here: {plan.endpoint.refuse[name]}")
+            raise refused_parameter(plan, name)
         elif kind is Kind.CURSOR:
             continue  # goes into the body
         elif name == "wait_for_completion" and value == "false":
