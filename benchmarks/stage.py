@@ -31,6 +31,7 @@ from cases import HEADER, TENANTS, Wrong
 from esproxy.embedded import EmbeddedCluster, EmbeddedError, ProgressPrinter, default_engine, free_ports, missing_tools
 
 REPLAY = Path(__file__).with_name("replay.py")
+RELAY = Path(__file__).with_name("relay.py")
 PATIENCE = 30.0  # seconds for a process to become ready
 # Children run what is installed, as we do, and not what lies in the folder we stand in.
 ENVIRONMENT = {**os.environ, "PYTHONSAFEPATH": "1"}
@@ -183,6 +184,16 @@ def nginx(program: str, stub_url: str, folder: Path) -> Iterator[Target]:
         url = f"http://127.0.0.1:{port}"
         wait_until_ready(process, lambda: httpx.get(url, trust_env=False).status_code == 200, "nginx")
         yield Target("nginx", url, process.pid, physical=True)
+
+
+@contextmanager
+def relay(stub_url: str) -> Iterator[Target]:
+    port = free_ports(1)[0]
+    command = [sys.executable, str(RELAY), str(port), stub_url.removeprefix("http://")]
+    with ended(subprocess.Popen(command, env=ENVIRONMENT)) as process:
+        url = f"http://127.0.0.1:{port}"
+        wait_until_ready(process, lambda: httpx.get(url, trust_env=False).status_code == 200, "relay")
+        yield Target("relay", url, process.pid, physical=True)
 
 
 @contextmanager

@@ -135,6 +135,8 @@ def targets_of(stack: ExitStack, args: argparse.Namespace, stub: Stub, nginx: st
     targets = [Target("direct", stub.url, None, physical=True)]
     if nginx is not None:
         targets.append(stack.enter_context(stage.nginx(nginx, stub.url, folder)))
+    if args.relay:
+        targets.append(stack.enter_context(stage.relay(stub.url)))
     targets.append(stack.enter_context(stage.serve("esproxy", stub.url, folder, layout=args.layout)))
     if args.all:
         targets.append(stack.enter_context(stage.uvicorn("under-uvicorn", stub.url, folder, layout=args.layout)))
@@ -180,6 +182,7 @@ def main() -> int:
     options.add_argument("--engine", choices=list(ENGINES), help="which node to start (default: the newest OpenSearch)")
     options.add_argument("--layout", choices=LAYOUTS_AVAILABLE, default="dedicated")
     options.add_argument("--all", action="store_true", help="also plain uvicorn, and the httpx transport")
+    options.add_argument("--relay", action="store_true", help="also a relay that looks at nothing: the cost of loop and kernel")
     options.add_argument("--row", action="append", choices=[row.name for row in ROWS], help="only this row; may be given again")
     options.add_argument("--seconds", type=int, default=3, help="of each run at 16 connections (default: 3)")
     options.add_argument("--rounds", type=int, default=3, help="how often each target has its turn (default: 3)")

@@ -38,19 +38,17 @@ MACHINES = (Kind.NODE, Kind.ADDRESS)
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("error", "ours", "plan", "prefix", "quoted")
+    __slots__ = ("error", "plan", "prefix")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan
         self.prefix = plan.owner().names.prefix
-        self.quoted = (self.prefix.encode(), painless.HELPER.encode(), b"][", b"[" + plan.owner().names.inside.encode())
-        self.ours = (b"'%b'" % self.prefix.encode(), painless.HELPER.encode(), RUN.encode())  # in a script
         self.error = error
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and not any(mark in raw for mark in self.quoted):
+        if kind is Kind.TEXT and not any(mark in raw for mark in self.quoted()):
             return raw
-        if kind is Kind.SCRIPT and not any(mark in raw for mark in self.ours):
+        if kind is Kind.SCRIPT and not any(mark in raw for mark in self.ours()):
             return raw
         value = orjson.loads(raw)
         if isinstance(value, str) and self.plan.route.row.answer in GUARDED:
@@ -77,6 +75,14 @@ class AnswerResolver:
         if kind is Kind.ALIAS and value.startswith("{index}"):
             return raw  # in a template: it will begin with the index's name
         return orjson.dumps(self.name(value) if kind in NAMES else self.own(value))
+
+    def quoted(self) -> tuple[bytes, ...]:
+        """What a text has in it that tells of names. Few answers have texts, so it is not made beforehand."""
+        return self.prefix.encode(), painless.HELPER.encode(), b"][", b"[" + self.plan.owner().names.inside.encode()
+
+    def ours(self) -> tuple[bytes, ...]:
+        """What a script has in it that was rewritten."""
+        return b"'%b'" % self.prefix.encode(), painless.HELPER.encode(), RUN.encode()
 
     def machine(self, kind: Kind, value: str) -> str:
         """A node or an address as the tenant sees it."""

@@ -187,7 +187,13 @@ class Driver:
     # --- steps ---------------------------------------------------------------------------------------
 
     def carry_out(self, step: Step | None) -> None:
-        if isinstance(step, Write):
+        if isinstance(step, Send):
+            self.start(step)
+            if self.uploaded and self.flight is not None:
+                return
+        elif isinstance(step, (Reply, Release)):
+            return self.answer(step)
+        elif isinstance(step, Write):
             if step.head is not None:
                 self.answered = step.head.status
             if step.last:
@@ -195,13 +201,9 @@ class Driver:
             self.deliver(step)
             if step.last:
                 return
-        elif isinstance(step, Send):
-            self.start(step)
         elif isinstance(step, More):
             if self.flight is not None:  # an answer that came early has ended the upload
                 self.flight.more(step.data, step.last)
-        elif isinstance(step, (Reply, Release)):
-            return self.answer(step)
         elif isinstance(step, Need):
             self.run = run = self.proxy.procedures.find(step)
             run.join(self)
@@ -209,7 +211,7 @@ class Driver:
             return self.abort(step.why)
         elif step is not None:
             return self.broken(TypeError(f"{step!r} is not a step"))
-        if not self.over and not (self.uploaded and self.flight is not None and isinstance(step, Send)):
+        if not self.over:
             self.balance()
 
     def start(self, send: Send) -> None:

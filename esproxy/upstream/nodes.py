@@ -59,7 +59,7 @@ class NodeSet:
         """The node to use; None when those that could be used have no room; NoNode when none is left to try."""
         nodes = self.nodes
         if len(nodes) == 1 and not tried:
-            return nodes[0] if nodes[0].has_room else None
+            return nodes[0] if nodes[0].idle or nodes[0].has_room else None
         usable = [node for node in nodes if node.dead_until <= now and node not in tried]
         if not usable:
             if tried:
