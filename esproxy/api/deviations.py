@@ -291,7 +291,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         name="fields-at-large",
         construct=(
             "scripts that hand all fields on (`def d = doc`, `params` as a whole), and `kql`; in `shared` aggregations, collapse,"
-            " cursors over several indices of which not all have a field"
+            " cursors over several indices of which not all have a field that no alias can stand for (an object, what is in a"
+            " nested one, a key of `flattened`), or that one has which is alone in its pool"
         ),
         differs="they are refused; the latter only where others in the pool of an index have a field of that name",
         reason=(

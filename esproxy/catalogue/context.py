@@ -52,6 +52,7 @@ class Catalogue:
     uuid: str = field(init=False)  # of this member; a new one for each time it joins
     first_seen: dict[Hashable, float] = field(default_factory=dict)
     changing: set[str] = field(default_factory=set)  # documents that this worker is changing just now
+    alike: set[tuple[str, str, str]] = field(default_factory=set)  # pools, field aliases and paths that this worker has put
     making: set[str] = field(default_factory=set)  # physical indices that a creation of this worker makes just now
 
     def __post_init__(self) -> None:

@@ -14,6 +14,9 @@ pool ignores values there and emptiness means nothing to its type. Any other fie
 can have (``unheld``): its first segment ends in ``~00``, and the digits behind the last tilde of a physical segment are a
 number from 1 on, or the 0 of what documents hide (renaming).
 
+**One name for a field in several pools** is a field alias there (``alike``), of one tenant, for requests over indices whose pools
+call the field differently (pools.alike). It ends in ``~000``, for the same reason.
+
 Objects are paths of their own, defined as ``{"type": "object"}`` with their parameters but without their properties.
 """
 
@@ -101,6 +104,11 @@ def unheld(path: str) -> str:
     """What is sent for a path that an index does not have. No document, no mapping and no template makes such a name."""
     first, dot, rest = path.partition(".")
     return f"{first or 'esproxy'}{UNHELD}{dot}{rest}"
+
+
+def alike(tenant: str, path: str, k: int) -> str:
+    """What a path of a tenant's is called in each pool where it has that field. ``k``: where it was another field before."""
+    return f"{path.rpartition('.')[2]}~{names.digest(tenant, path, k)}~000"
 
 
 def is_below(definition: Definition, rest: str) -> bool:

@@ -156,12 +156,14 @@ def parameters(request: Pooled, targets: list[Target], *, routed: bool = True) -
     """The parameters of a request over the targets as they are sent. ``routed``: with the routing of a search over them."""
     plan = request.plan
     resolver = PoolResolver(plan, targets)
+    resolver.fields.alike = request.alike
     query = physical_query(plan, targets if routed else [], resolver)
     stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
     if stale:
         for target in stale:
             yield from request.renewed(target)
         resolver = PoolResolver(plan, [request.targets[target.scope] for target in targets])
+        resolver.fields.alike = request.alike
         query = physical_query(plan, targets if routed else [], resolver)
     yield from check_lacking(request, resolver.fields)
     return query
@@ -173,7 +175,7 @@ def check_lacking(request: Pooled, fields: FieldNames) -> Steps[None]:
     for physical, targets in fields.lacking.items():
         for target in targets:
             if is_there(physical, (yield from request.fields_of_pool(target))):
-                raise Divided("a field has different names in the pools of these indices: search them one by one")
+                raise Divided.of_field(fields.sent.get(physical, physical))
 
 
 def derived(body: bytes) -> frozenset[str]:
@@ -193,6 +195,7 @@ def derived(body: bytes) -> frozenset[str]:
 def _search_resolver(request: Pooled, targets: list[Target], defined: frozenset[str]) -> PoolResolver:
     resolver = PoolResolver(request.plan, targets)
     resolver.fields.defined = defined
+    resolver.fields.alike = request.alike
     resolver.cursors = {token: cursor for cursor, token in request.cursors.items()}
     resolver.fields.routed = 0
     return resolver

@@ -57,6 +57,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.undo.clear()
         request.fresh.clear()
         request.pool_fields.clear()
+        request.alike.clear()
         request.beside = None
 
 

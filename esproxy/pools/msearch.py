@@ -18,9 +18,10 @@ from esproxy.bodies import refusal
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
+from esproxy.pools.alike import called_alike
 from esproxy.pools.bodies import search_body
 from esproxy.pools.cursors import Lost, opened, point_in_time, targets_of
-from esproxy.pools.merge import Page, merge_searches
+from esproxy.pools.merge import Page, merge_searches, whole
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import NDJSON, nothing, reply
 from esproxy.pools.targets import some
@@ -87,6 +88,7 @@ def msearch(request: Pooled) -> Steps[Reply | Large]:
 
 def _search(request: Pooled, line: bytes, body: bytes) -> Steps[Search]:
     plan = request.plan
+    request.alike.clear()  # which is of the indices of one search
     header: dict[str, Any] = {}
     if line.strip():
         _check(request, plan.cluster.engine.tables.roots["msearch.header"], line)
@@ -108,11 +110,14 @@ def _search(request: Pooled, line: bytes, body: bytes) -> Steps[Search]:
         if isinstance(error, Lost):
             raise
         return _refused(request, error)
-    try:
-        return (yield from _lines(request, targets, header, body, routing, pit))
-    except Divided as why:
-        divided = why
-    tree = orjson.loads(body)
+    while True:
+        try:
+            return (yield from _lines(request, targets, header, body, routing, pit))
+        except Divided as why:
+            divided = why
+        tree = orjson.loads(body)
+        if not whole({}, tree) or not (yield from called_alike(request, targets, divided)):
+            break
     try:
         page = Page.of({}, tree, divided)
     except Refusal as error:

@@ -95,6 +95,7 @@ class Pooled:
         self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
         self.lifts_a_block = False  # so no block keeps it from that
         self.pool_fields: dict[str, dict[str, dict[str, Any]]] = {}  # fields of pools, by physical index
+        self.alike: dict[str, str] = {}  # paths → what all pools of the search call the field that have it
         self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
     @property

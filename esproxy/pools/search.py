@@ -13,9 +13,11 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.pools import wide
+from esproxy.pools.alike import called_alike
 from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.cursors import opened, point_in_time, targets_of
 from esproxy.pools.fan_out import can_merge, fan_out
+from esproxy.pools.merge import whole
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.pools.targets import some
@@ -61,17 +63,23 @@ def _query(request: Pooled, *, filtered: bool = True, needs_query: bool = False)
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
     assert plan.endpoint.request is not None
     body = b""
-    try:
-        if plan.route.row.name in BY_QUERY and request.product and "slice" in orjson.loads(given or b"{}"):
-            _same_slices(targets)
-        if given or filtered:
-            body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
-        query = (yield from parameters(request, targets)) if plan.query else physical_query(plan, targets, None)
-    except Divided as why:
-        if "scroll" in plan.query and plan.route.row.name == "search":
-            return (yield from together(request, targets, given, why))
-        by_pit = pit is not None and "index" not in request.parts
-        return (yield from fan_out(request, targets, given, why, filtered=filtered, pit=by_pit))
+    while True:
+        try:
+            if plan.route.row.name in BY_QUERY and request.product and "slice" in orjson.loads(given or b"{}"):
+                _same_slices(targets)
+            if given or filtered:
+                body = yield from search_body(request, targets, plan.endpoint.request, given or b"{}", filtered=filtered)
+            query = (yield from parameters(request, targets)) if plan.query else physical_query(plan, targets, None)
+            break
+        except Divided as why:
+            as_one = plan.route.row.name == "search" and whole(plan.query, orjson.loads(given or b"{}"))
+            if as_one and (yield from called_alike(request, targets, why)):
+                request.undo.clear()
+                continue
+            if "scroll" in plan.query and plan.route.row.name == "search":
+                return (yield from together(request, targets, given, why))
+            by_pit = pit is not None and "index" not in request.parts
+            return (yield from fan_out(request, targets, given, why, filtered=filtered, pit=by_pit))
     plan.meta = request.undo[-1] or None if request.undo else None
     if plan.typed:
         query["typed_keys"] = "true"

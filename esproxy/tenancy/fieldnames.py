@@ -29,6 +29,14 @@ META = frozenset(
 class Divided(Refusal):
     """What is asked means something else in each of the targets."""
 
+    path: str | None = None  # the field of which it is so, where it is one
+
+    @classmethod
+    def of_field(cls, path: str) -> Divided:
+        why = cls(f"the field [{path}] has different names in the pools of these indices: search them one by one")
+        why.path = path
+        return why
+
 
 class FieldNames:
     def __init__(self, targets: list[Target], sent: dict[str, str]) -> None:
@@ -39,6 +47,7 @@ class FieldNames:
         self.shared = not all(target.naming.own_terms for target in targets)
         self.any = self.renamed or self.shared
         self.lacking: dict[str, list[Target]] = {}  # physical name of a field → targets that do not have it, where others do
+        self.alike: dict[str, str] = {}  # paths → what they are called in every pool that has them (pools.alike)
         self.asked: set[str] = set()
         self.defined: frozenset[str] = frozenset()  # by the request itself, under names that stay as they are
         self.none = False  # hits are wanted without metadata
@@ -67,10 +76,13 @@ class FieldNames:
         if not self.any or (name.partition("^")[0].partition(".")[0] in self.defined and not self.shared):
             return name
         bare, boost, rest = name.partition("^")
+        if bare in self.alike:
+            self.sent[self.alike[bare]] = bare
+            return self.alike[bare] + boost + rest
         without = [] if "*" in bare else [t for t in self.targets if not t.naming.own_terms and not t.naming.has(bare)]
         found = {target.naming.field(bare) for target in self.targets if target not in without} or {unheld(bare)}
         if len(found) != 1:
-            raise Divided(f"the field [{bare}] has different names in the pools of these indices: search them one by one")
+            raise Divided.of_field(bare)
         physical = found.pop()
         if without and len(without) < len(self.targets):
             self.lacking[physical] = without
