@@ -2,7 +2,7 @@
 
 * A name with dots is the same as objects in objects; where ``subobjects`` is off, objects are the same as names with dots.
 * A field is new once per document: its first value decides, and what comes after is parsed by it. Null and ``[]`` decide
-  nothing.
+  nothing. Before 9, every value of a new field is asked what the field would be, and a document of two minds is refused.
 * An array that makes a field ``float`` and holds 128 to 4096 values makes it a ``dense_vector`` instead, whatever else is in
   it.
 * Under ``dynamic: runtime`` leaves become runtime fields, and objects are passed through without being mapped.
@@ -33,9 +33,10 @@ from esproxy.catalogue.dynamic_rules import (
 )
 from esproxy.catalogue.dynamic_templates import RUNTIME_TYPE_OF, Definition
 from esproxy.catalogue.fields import flatten, size
-from esproxy.errors import Failed
+from esproxy.errors import Failed, Refusal
 
 VECTOR_SINCE = (8, 11)
+FIRST_DECIDES_SINCE = (9,)
 VECTOR_DIMS = range(128, 4097)
 # Types whose value may be an object: where subobjects are off, an object under any other leaf is more names with dots.
 OBJECT_VALUES = ARRAY_TYPES | frozenset(
@@ -63,6 +64,7 @@ class ElasticsearchWalk:
         self._fields_added = 0
         self._not_vectors: set[str] = set()  # new fields that came from a template or a copy
         self._copying = False
+        self._guessed: set[str] = set()  # new fields that a value of this document has made
         self.new: dict[str, Definition] = {}
 
     def document(self, document: dict[str, Any]) -> None:
@@ -131,6 +133,8 @@ class ElasticsearchWalk:
                 self._enter(path, mapper, value, at)
             elif not at.subobjects and mapper["type"] not in OBJECT_VALUES:
                 self._members(value, at, f"{name}.")
+            elif path in self._guessed and self._rules.version < FIRST_DECIDES_SINCE:
+                raise _no_merge(path)
             return
         if at.dynamic == STRICT:
             raise strict_error(STRICT, at.path, name, key=name)
@@ -190,8 +194,20 @@ class ElasticsearchWalk:
             if at.dynamic == FALSE:
                 return
             mapper = self._new_leaf(path, name, value, at)
+        elif self._rules.version < FIRST_DECIDES_SINCE and path in self._guessed:
+            self._check_alike(path, name, value, mapper)
+        elif self._rules.version < FIRST_DECIDES_SINCE and path in self.new and mapper["type"] in OBJECTS:
+            raise _no_merge(path)
         if "copy_to" in mapper and not self._copying:
             self._copy(mapper["copy_to"], value)
+
+    def _check_alike(self, path: str, name: str, value: Any, mapper: Definition) -> None:
+        """Raises Refusal for a value that would make another field than the one that is new."""
+        kind, form = self._rules.kind(value)
+        template = self._rules.template(path, name, kind)
+        other = self._rules.default(kind, form) if template is None else self._rules.from_template(template, name, kind, form)
+        if RUNTIME not in mapper and mapper["type"] != other["type"] and mapper["type"] not in ARRAY_TYPES:
+            raise Refusal(f"mapper [{path}] cannot be changed from type [{mapper['type']}] to [{other['type']}]")
 
     def _new_leaf(self, path: str, name: str, value: Any, at: _At) -> Definition:
         kind, form = self._rules.kind(value)
@@ -213,6 +229,7 @@ class ElasticsearchWalk:
         if self._copying:
             self._not_vectors.add(path)
         self._add(path, name, definition)
+        self._guessed.add(path)
         return definition
 
     def _copy(self, copy_to: str | list[str], value: Any) -> None:
@@ -234,3 +251,7 @@ class ElasticsearchWalk:
             reason = f"Limit of total fields [{self._rules.total_fields}] has been exceeded while adding new fields"
             raise document_error(self._rules, f"{reason} [{self._fields_added}]", key=name, value=True)
         self.new |= added
+
+
+def _no_merge(path: str) -> Refusal:
+    return Refusal(f"can't merge a non object mapping [{path}] with an object mapping")

@@ -224,6 +224,9 @@ OPENSEARCH: dict[str, Case] = {
 NAMES = sorted({*BOTH, *ELASTICSEARCH, *OPENSEARCH})
 
 
+SINCE_3 = ("dynamic false_allow_templates",)  # of OpenSearch
+
+
 def case(name: str, family: str) -> Case | None:
     return (ELASTICSEARCH if family == "elasticsearch" else OPENSEARCH).get(name) or BOTH.get(name)
 

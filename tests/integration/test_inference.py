@@ -154,8 +154,8 @@ def words(error: dict[str, Any]) -> tuple[str, str, str | None]:
 @pytest.mark.parametrize("name", cases.NAMES)
 def test_inference_of_a_case_is_the_nodes(client: httpx.Client, engine: Engine, name: str) -> None:
     case = cases.case(name, engine.family)
-    if case is None:
-        pytest.skip(f"not a case of {engine.family}")
+    if case is None or (name in cases.SINCE_3 and engine.version.startswith("2.")):
+        pytest.skip(f"not a case of {engine.title}")
     outcome = compare(client, engine, case)
     assert outcome.total() == len(case.documents)
 

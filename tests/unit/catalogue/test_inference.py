@@ -141,6 +141,27 @@ def test_infer_twice_finds_nothing_new(engine: tuple[str, str], document: dict[s
     assert flatten(nest(found)) == found  # parents are among them, before what is in them or not
 
 
+@pytest.mark.parametrize(
+    ("document", "refused"),
+    [
+        ({"a": [1, "x"]}, r"mapper \[a\] cannot be changed from type \[long\] to \[text\]"),
+        ({"a": {"b": [0.5, 1]}}, r"mapper \[a.b\] cannot be changed from type \[float\] to \[long\]"),
+        ({"a": [{"b": 1}, 2]}, r"can't merge a non object mapping \[a\] with an object mapping"),
+        ({"a": [2, {"b": 1}]}, r"can't merge a non object mapping \[a\] with an object mapping"),
+    ],
+)
+def test_values_that_would_make_two_fields_are_refused_by_elasticsearch_before_9(document, refused):
+    with pytest.raises(Refusal, match=refused):
+        new(document, ("elasticsearch", "8.19.13"))
+    assert new(document)["a"]["type"] in ("long", "object")
+
+
+def test_values_of_a_field_that_is_there_make_none_in_any_version():
+    mapping = {"properties": {"a": {"type": "keyword"}}}
+    assert new({"a": [1, "x"]}, ("elasticsearch", "8.19.13"), mapping) == {}
+    assert new({"a": [1, None, 2]}, ("elasticsearch", "8.19.13")) == {"a": {"type": "long"}}
+
+
 # --- what is refused when it is declared -----------------------------------------------------------
 
 
