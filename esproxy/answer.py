@@ -22,6 +22,7 @@ from esproxy.errors import Failed, UpstreamFailed, Violation
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.languages.painless_guard import RUN, unguarded
+from esproxy.languages.script_errors import FRAME, NOTHING, Ran
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text, node_id
 from esproxy.metadata.settings import restore_settings
@@ -38,28 +39,33 @@ MACHINES = (Kind.NODE, Kind.ADDRESS)
 class AnswerResolver:
     """Answers the core's stops in an answer."""
 
-    __slots__ = ("error", "plan", "prefix")
+    __slots__ = ("error", "plan", "prefix", "ran", "said")
 
     def __init__(self, plan: Plan, *, error: bool = False) -> None:
         self.plan = plan
         self.prefix = plan.owner().names.prefix
         self.error = error
+        self.said = NOTHING  # the last texts
+        self.ran: Ran | None = None
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.TEXT and not any(mark in raw for mark in self.quoted()):
-            return raw
+        if kind is Kind.TEXT:
+            self.said = (*self.said[1:], raw)
+            if not any(mark in raw for mark in self.quoted()):
+                return raw
         if kind is Kind.SCRIPT and not any(mark in raw for mark in self.ours()):
             return raw
         value = orjson.loads(raw)
+        if kind is Kind.TEXT:
+            if not isinstance(value, str):
+                return raw
+            return orjson.dumps(self.text(value if FRAME not in value else self._ran().traced(value, self.text)))
+        if kind is Kind.STORED_SCRIPT:
+            return orjson.dumps(self._ran().called(value, self.said, self.text)) if isinstance(value, str) else raw
         if isinstance(value, str) and self.plan.route.row.answer in GUARDED:
             value = unguarded(value, self.prefix)
         if kind is Kind.SCRIPT:
             return orjson.dumps(painless.restored(value, self.prefix)) if isinstance(value, str) else raw
-        if kind is Kind.TEXT:
-            if not isinstance(value, str):
-                return raw
-            text = self.plan.restored(painless.restored(value, self.prefix))
-            return orjson.dumps(masked_text(self.plan.cluster, self.plan.owner().id, text))
         if kind is Kind.SETTINGS:
             return orjson.dumps(restore_settings(value, self.name, self.own, self.node))
         if not isinstance(value, str):
@@ -78,11 +84,23 @@ class AnswerResolver:
 
     def quoted(self) -> tuple[bytes, ...]:
         """What a text has in it that tells of names. Few answers have texts, so it is not made beforehand."""
-        return self.prefix.encode(), painless.HELPER.encode(), b"][", b"[" + self.plan.owner().names.inside.encode()
+        inside = b"[" + self.plan.owner().names.inside.encode()
+        return self.prefix.encode(), painless.HELPER.encode(), b"][", inside, FRAME.encode()
 
     def ours(self) -> tuple[bytes, ...]:
         """What a script has in it that was rewritten."""
         return b"'%b'" % self.prefix.encode(), painless.HELPER.encode(), RUN.encode()
+
+    def text(self, text: str) -> str:
+        if self.plan.route.row.answer in GUARDED:
+            text = unguarded(text, self.prefix)
+        text = self.plan.restored(painless.restored(text, self.prefix))
+        return masked_text(self.plan.cluster, self.plan.owner().id, text)
+
+    def _ran(self) -> Ran:
+        if self.ran is None:
+            self.ran = Ran(self.prefix, self.plan.scripts, self.plan.stored)
+        return self.ran
 
     def machine(self, kind: Kind, value: str) -> str:
         """A node or an address as the tenant sees it."""

@@ -340,7 +340,7 @@ class RequestResolver:
         self.plan = plan
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes | None:
-        if kind in (Kind.SCRIPT, Kind.KQL) and b"_index" not in raw and b"\\" not in raw:
+        if kind is Kind.KQL and b"_index" not in raw and b"\\" not in raw:
             return raw
         value = orjson.loads(raw)
         if kind is Kind.SETTINGS:
@@ -380,7 +380,7 @@ class RequestResolver:
                 plan.pit = True
                 return plan.open_cursor(text)
             case Kind.STORED_SCRIPT:
-                return plan.script(text)
+                return plan.runs_stored(text)
         return plan.name(text)
 
     def _wrapped(self, text: str) -> str:
@@ -394,10 +394,14 @@ class RequestResolver:
 
     def _script(self, source: str) -> str:
         """Scripts see the logical name where they read ``_index``."""
+        sent = source
         try:
-            return painless.rewrite(source, _same, self.plan.owner().names.prefix, context=self._context())
+            if "_index" in source or "\\" in source:
+                sent = painless.rewrite(source, _same, self.plan.owner().names.prefix, context=self._context())
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+        self.plan.runs(sent, source)
+        return sent
 
     def _context(self) -> painless.Context:
         return painless.Context.WRITE if self.plan.route.row.name in WRITING else painless.Context.SEARCH

@@ -15,6 +15,7 @@ from esproxy.errors import Refusal
 from esproxy.heads import Head
 from esproxy.languages import LanguageError, lucene
 from esproxy.languages.lucene import Form
+from esproxy.languages.script_errors import NAME
 from esproxy.tenancy.cursors import Sealer
 from esproxy.tenancy.identify import PatternIdentity
 from esproxy.tenancy.metafields import Restores
@@ -26,6 +27,7 @@ MAKES_ALIASES = frozenset(
     ("indices.put_template", "indices.put_index_template", "indices.simulate_template", "indices.simulate_index_template",
      "cluster.put_component_template")
 )  # fmt: skip
+MANY = 1000  # scripts of one request that are remembered: a node takes fewer at once
 TASK_ID = re.compile(r"[^:]+:[+-]?\d+")
 
 
@@ -56,8 +58,8 @@ class Plan:
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on
     fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
-    scripts: dict[str, str] = field(default_factory=dict)  # long ones that were sent → the client's
-    stored: dict[str, str] = field(default_factory=dict)  # sources that went in place of stored scripts → their names
+    scripts: dict[str, str] = field(default_factory=dict)  # sources as they were sent → the client's
+    stored: dict[str, str] = field(default_factory=dict)  # names as sent, or sources in their place → the client's
     pit: bool = False  # the search names no index: its point in time does
     ready: Ready | None = None  # it was understood before, see esproxy.ready
 
@@ -157,6 +159,27 @@ class Plan:
     def script(self, name: str) -> str:
         """The physical name of a stored script or template."""
         return self._spell(self.owner().names.prefix + name, name)
+
+    def runs(self, sent: str, source: str) -> None:
+        """A script of the client's is sent so."""
+        if len(self.scripts) < MANY:
+            self.scripts[sent] = source
+
+    def runs_stored(self, name: str) -> str:
+        """The physical name of a script that is run, or of a template that is rendered."""
+        sent = self.script(name)
+        if len(self.stored) < MANY:
+            self.stored[sent] = name
+        return sent
+
+    def stores(self, name: str) -> str:
+        """The physical name of a script to be stored. Raises Refusal for one that errors would show cut, see
+        ``languages.script_errors``."""
+        sent = self.script(name)
+        if len(sent.encode()) > NAME:
+            most = NAME - len(self.owner().names.prefix)
+            raise Refusal(f"the name of a stored script can be {most} bytes long here, and [{name[:most]}...] is longer")
+        return sent
 
     def names(self, text: str, kind: Kind) -> str:
         """The physical names of a path: one to be made, or a list of names and patterns. Raises Refusal."""

@@ -131,6 +131,8 @@ def _path_value(plan: Plan, kind: Kind, value: str, *, new: bool) -> str:
         return plan.index(value, creatable=plan.route.row.write or new)
     if kind in (Kind.TEMPLATE, Kind.SEARCH_PIPELINE):
         return plan.names(value, kind)
+    if kind is Kind.STORED_SCRIPT and plan.route.row.name == "put_script":
+        return plan.stores(value)
     if kind in (Kind.STORED_SCRIPT, Kind.PIPELINE):
         return plan.script(value)
     if kind is Kind.EXPR:

@@ -52,9 +52,9 @@ DEVIATIONS: tuple[Deviation, ...] = (
     Deviation(
         layouts=("dedicated",),
         name="name-length",
-        construct="names of indices and aliases",
-        differs="a name may be as long as 255 bytes less the tenant's name and the separator",
-        reason="the physical name holds the tenant's prefix, and the cluster's own limit is 255 bytes",
+        construct="names of indices and aliases; of stored scripts, which the cluster keeps under the prefix in every layout",
+        differs="a name may be as long as 255 bytes, a script's 256, less the tenant's name and the separator",
+        reason="the physical name holds the tenant's prefix; the cluster's own limit is 255 bytes, and errors cut a script's",
         way_out="shorter tenant names",
         still="the answer is the cluster's own for a name that is too long",
         refused="400",

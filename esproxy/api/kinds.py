@@ -29,7 +29,7 @@ class Kind(IntEnum):
     TEXT = 15  # free text that may quote names
     SETTINGS = 16  # an index settings object, dotted or nested
     PIPELINE = 17  # name of an ingest pipeline
-    STORED_SCRIPT = 18  # name of a stored script or search template
+    STORED_SCRIPT = 18  # name of a stored script or search template; in errors it can be a script's source
     SEARCH_PIPELINE = 19  # name of a search pipeline
     TEMPLATE = 20  # name of an index, component or legacy template
     UNKNOWN = 21  # key kind in answers: a key no definition knows: copied and counted

@@ -24,6 +24,7 @@ from esproxy.api.words import (
     QUERY,
     QUOTES,
     SEARCH,
+    STORED_SCRIPT,
     TEXT,
     UNKNOWN,
 )
@@ -155,7 +156,13 @@ ERRORS: list[Row] = [
         "esproxy:Quoting",
         {},
         "what an error adds that nobody knows may quote names",
-        alias=Union((TEXT, Dict(UNKNOWN, Ref("esproxy:Quoting")))),
+        alias=Union((TEXT, Ref("esproxy:QuotingObject"))),
+    ),
+    New(
+        "esproxy:QuotingObject",
+        {"script": STORED_SCRIPT},
+        "a script that failed is told alike wherever an error is",
+        other=Dict(UNKNOWN, Ref("esproxy:Quoting")),
     ),
     Is("_types:ErrorCause", "reason", TEXT, QUOTES),
     Is("_types:ErrorCause", "stack_trace", TEXT, QUOTES),
@@ -164,7 +171,7 @@ ERRORS: list[Row] = [
         {
             "index": EXPR,
             "resource.id": EXPR,
-            "script": TEXT,
+            "script": STORED_SCRIPT,
             "script_stack": TEXT,
             "failed_shards": Ref("_types:ShardFailure"),
             **dict.fromkeys(

@@ -65,8 +65,7 @@ def outside(inner: str, prefix: str, name: str) -> dict[str, Any]:
 
 def to_store(plan: Plan, body: Any) -> Any:
     """The inside pipeline for one that a client wrote. Raises Refusal."""
-    owner = plan.owner()
-    _each(body, _named(owner.names.inside, owner.names.prefix), 0, check=True)
+    _each(body, _named(plan, plan.owner().names.inside), 0, check=True)
     return body
 
 
@@ -90,12 +89,14 @@ def restored(inner: str, prefix: str, pipeline: Any) -> Any:
     return pipeline
 
 
-def _named(inner: str, prefix: str) -> Change:
+def _named(plan: Plan, inner: str) -> Change:
     def change(kind: str, options: dict[str, Any]) -> None:
         if kind == "pipeline" and "name" in options:
             options["name"] = inner + _text(kind, "name", options["name"])
         elif kind == "script" and "id" in options:
-            options["id"] = prefix + _text(kind, "id", options["id"])
+            options["id"] = plan.runs_stored(_text(kind, "id", options["id"]))
+        elif kind == "script" and isinstance(options.get("source"), str):
+            plan.runs(options["source"], options["source"])
 
     return change
 

@@ -24,8 +24,8 @@ NOBODY = frozenset(("", "-", "n/a", "_na_"))  # what tables say where there is n
 WITH_PORT = re.compile(r"(\[.*\]|[^:]*):\d+")
 HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}")  # of a client's header
 LEASE = "peer_recovery/"  # in front of a node's id, in the name of a lease
-# A node in a text: of a shard that is profiled, and of an error that came from another node.
-NODE_IN_TEXT = re.compile(r"^\[([\w-]{22})\](?=\[[^\]]+\]\[\d+\]$)")
+# A node in a text: of a shard that is profiled or, in a stack trace, has failed, and of an error that came from another node.
+NODE_IN_TEXT = re.compile(r"(?:^|(?<=[{ ]))\[([\w-]{22})\](?=\[[^\]]+\]\[\d+\](?:$|: ))")
 REMOTE_IN_TEXT = re.compile(r"\[[^\[\]]+\]\[(\[[^\]]+\]|[^\[\]]+):\d+\](?=\[(indices|cluster|internal):)")
 ROLES = {
     True: (

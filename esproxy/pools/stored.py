@@ -2,7 +2,8 @@
 
 The nodes keep scripts under the tenant's prefix, for every layout, and a script reads fields and metadata; in a pool both are
 called otherwise than where it was stored for. So a body that names a stored script goes on with its source, which is rewritten
-like any other; an error that tells the script is given its name again. One that is not there is left to the node, which says so.
+like any other; an error that tells the script is given its name again (``languages.script_errors``). One that is not there is
+left to the node, which says so.
 """
 
 from __future__ import annotations

@@ -107,17 +107,27 @@ def _simulate(plan: Plan, name: str | None, body: bytes, media: bytes | None) ->
     answer = yield _call(plan, "POST", path, query, body, media)
     if answer.status != 200:
         return _reply(plan, answer)
-    return _told(plan, 200, _worded(exact.loads(answer.body), f"[{_inside(plan)}"))
+    return _told(plan, 200, _worded(plan, exact.loads(answer.body)))
 
 
-def _worded(tree: Any, inner: str) -> Any:
-    """Errors of documents, without the inside names that they quote."""
+def _worded(plan: Plan, tree: Any, *, errors: bool = True) -> Any:
+    """What became of documents, without the inside names that words quote. ``errors``: what is called so is one, and no member
+    of a document's."""
+    inner = f"[{_inside(plan)}"
     if isinstance(tree, dict):
-        out = {key: value if key == "_source" else _worded(value, inner) for key, value in tree.items()}
+        out = {key: _word(plan, key, value, errors=errors) for key, value in tree.items()}
         told = out.get("_ingest")
         if isinstance(told, dict) and isinstance(told.get("pipeline"), str):
             told["pipeline"] = told["pipeline"].removeprefix(inner[1:])
         return out
     if isinstance(tree, list):
-        return [_worded(one, inner) for one in tree]
+        return [_worded(plan, one, errors=errors) for one in tree]
     return tree.replace(inner, "[") if isinstance(tree, str) else tree
+
+
+def _word(plan: Plan, key: str, value: Any, *, errors: bool) -> Any:
+    if key == "_source":
+        return value
+    if key == "error" and errors and isinstance(value, dict):
+        return exact.loads(restore_error(plan, exact.dumps({key: value})))[key]
+    return _worded(plan, value, errors=errors and key != "_ingest")

@@ -53,6 +53,7 @@ def _kept(plan: Plan, script: Any) -> Steps[dict[str, Any]]:
         written = guarded(source, plan.owner().names.prefix)
     except LanguageError as error:
         raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
+    plan.runs(written, plan.scripts.get(source, source))
     return {key: value for key, value in script.items() if key != "id"} | {"lang": lang, "source": written}
 
 
@@ -67,4 +68,6 @@ def _stored(plan: Plan, id: Any) -> Steps[tuple[str, str]]:
     if answer.status != 200:
         raise Failed("the node's answer could not be understood", status=502)
     script = exact.loads(answer.body)["script"]
-    return script["lang"], painless.restored(script["source"], plan.owner().names.prefix)
+    source = painless.restored(script["source"], plan.owner().names.prefix)
+    plan.stored[source] = plan.stored[id]
+    return script["lang"], source

@@ -64,6 +64,8 @@ def target_of(plan: Plan, verb: bytes) -> bytes:
 def render(plan: Plan, template: dict[str, Any], limit: int) -> Call:
     """What asks a node to make a search of a template."""
     wanted = {key: template[key] for key in ("id", "source", "params") if key in template}
+    if isinstance(template.get("source"), str):
+        plan.runs(template["source"], template["source"])
     headers = [(b"accept", b"application/json"), (b"content-type", b"application/json")]
     return Call(Send(plan.cluster.name, "POST", b"/_render/template", headers, exact.dumps(wanted), True, True), limit)
 

@@ -25,6 +25,7 @@ from esproxy.errors import Failed, Violation, half_a_character
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
+from esproxy.languages.script_errors import FRAME, NOTHING, Ran
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text
 from esproxy.plan import Plan
 from esproxy.tenancy.dedicated import OUTSIDE, DedicatedTarget
@@ -46,6 +47,8 @@ class PoolAnswer(core.Hits):
     its id."""
 
     error = False
+    said = NOTHING  # the last texts
+    ran: Ran | None = None
     seal: Callable[[str], str] | None = None  # makes a client's token of a node's cursor
     settled = 0  # marks that have been named and left
     compacted = False  # a document has lost its indentation
@@ -109,7 +112,10 @@ class PoolAnswer(core.Hits):
         if kind is Kind.ROUTING:
             return self.routing(value)
         if kind is Kind.TEXT:
-            return orjson.dumps(self.text(value))
+            self.said = (*self.said[1:], raw)
+            return orjson.dumps(self.text(value if FRAME not in value else self._ran().traced(value, self.text)))
+        if kind is Kind.STORED_SCRIPT:
+            return orjson.dumps(self._ran().called(value, self.said, self.text))
         if kind is Kind.CURSOR and self.seal is not None:
             return orjson.dumps(self.seal(value))
         if kind is Kind.FIELD:
@@ -119,6 +125,11 @@ class PoolAnswer(core.Hits):
         if kind is Kind.ADDRESS:
             return orjson.dumps(masked_address(value))
         raise Violation(f"a position of kind {kind.name}")
+
+    def _ran(self) -> Ran:
+        if self.ran is None:
+            self.ran = Ran(self.plan.owner().names.prefix, self.plan.scripts, self.plan.stored)
+        return self.ran
 
     def name(self, physical: str) -> str:
         self.before = self.last
@@ -228,11 +239,8 @@ class PoolAnswer(core.Hits):
             text = text.replace(physical, name)
         for physical, name in self.plan.fields.items():
             text = quoted(text, physical, name)
-        for script, name in self.plan.scripts.items():
-            text = painless.restored_cut(text, script, name)
         text = painless.restored_in_pool(text) if "esproxy" in text else text
         text = text.replace(self.plan.owner().id + ABSENT, "") if ABSENT in text else text
-        text = self.plan.stored.get(text, text)  # alone it stands where a node tells which script it was
         return masked_text(self.plan.cluster, self.plan.owner().id, text)
 
 

@@ -197,6 +197,11 @@ class PoolResolver:
         return text
 
     def _script(self, source: str) -> str:
+        sent = self._sent(source)
+        self.plan.runs(sent, source)
+        return sent
+
+    def _sent(self, source: str) -> str:
         context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
         named = self.fields.renamed if context is painless.Context.WRITE else self.fields.any
         if not named and not any(name.decode() in source for name in SCOPED):
@@ -210,10 +215,7 @@ class PoolResolver:
             if whole - (DOCUMENT if root or not fields.renamed else set()):
                 raise Refusal("a script can make names of fields as keys of [doc] only, and not hand all of them on, in a pool")
             pool, lookup = self._in_pool(source, context), self._lookup(root) if made else None
-            sent = painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, lookup)
-            if lookup is not None:
-                self.plan.scripts[sent] = source
-            return sent
+            return painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, lookup)
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 

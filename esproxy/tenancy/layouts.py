@@ -53,6 +53,7 @@ def dedicated_answer(prefix: bytes, *, keep_tags: bool) -> dict[Kind, Action]:
         **dict.fromkeys(NAMES, Action(Op.STRIP, prefix)),
         **dict.fromkeys(NAMESPACES, Action(Op.STRIP, prefix)),
         Kind.TEXT: Action(Op.STOP),
+        Kind.STORED_SCRIPT: Action(Op.STOP),
         Kind.SETTINGS: Action(Op.STOP),
         Kind.CURSOR: Action(Op.STOP),
         Kind.TASK: Action(Op.STOP),

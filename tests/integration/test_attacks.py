@@ -133,12 +133,19 @@ def tidy(own: SharedCluster, attack: Attack) -> Iterator[SharedCluster]:
         made += [match[1].decode() for one in sent if (match := re.match(rb"PUT (/_scripts/[^/? ]+)", one))]
         for target in made:
             assert client.send("DELETE", target, {}, None).status in (200, 400, 404, 405)
+    node = f"http://{own.neighbours.node.host}"
+    for sent in attack.ran:
+        if found := re.match(rb"PUT (/_scripts/[^/? ]+)", sent):
+            assert status_of(exchange(node, request("DELETE", found[1].decode()))) in (200, 404)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_attack_shows_and_changes_nothing(tidy: SharedCluster, watch: Watch, attack: Attack) -> None:
     own = tidy
     unmade = False
+    node = f"http://{own.neighbours.node.host}"
+    for sent in attack.ran:
+        assert status_of(exchange(node, sent)) is not None
     for sent in attack.before:
         said = exchange(own.served.url, sent)
         assert not own.neighbours.canaries(said), said[:2000]
@@ -155,6 +162,7 @@ def test_attack_shows_and_changes_nothing(tidy: SharedCluster, watch: Watch, att
     status = status_of(answer)
     unbuilt = not_in_pools(own, attack.sent, answer)
     assert unbuilt or status in attack.safe, answer[:2000]
+    assert unbuilt or unmade or attack.shows in answer, answer[:2000]
     if status is not None and status >= 400 and not attack.http and not attack.sent.startswith(b"HEAD"):
         said = json.loads(body_of(answer))  # a 404 can be a document's, or that of a list of templates with nothing in it
         assert not said or said.keys() & {"error", "_id", "index_templates", "component_templates", "failures"}, answer[:2000]

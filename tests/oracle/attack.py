@@ -29,13 +29,20 @@ class Attack:
     twin_status: tuple[int, ...] = (200,)
     http: bool = False  # answered below Elasticsearch's REST layer
     before: tuple[bytes, ...] = ()  # what the attacker has sent first: each row stands for itself
+    ran: tuple[bytes, ...] = ()  # what the node has run for the victim, sent to the node itself
+    shows: bytes = b""  # what the answer has to say all the same, where the tenant has the endpoint
     label: str = field(default="")
 
     @property
     def only_reads(self) -> bool:
         """Whether it and its twin are one request each that has no body and makes nothing."""
-        return not self.before and all(
-            sent.startswith((b"GET ", b"HEAD ")) and sent.find(b"\r\n\r\n") == len(sent) - 4 for sent in (self.sent, self.twin)
+        return (
+            not self.before
+            and not self.ran
+            and all(
+                sent.startswith((b"GET ", b"HEAD ")) and sent.find(b"\r\n\r\n") == len(sent) - 4
+                for sent in (self.sent, self.twin)
+            )
         )
 
     def __str__(self) -> str:
@@ -73,10 +80,10 @@ ATTACKS: list[Attack] = []
 
 def row(
     name: str, sent: bytes, *safe: int | None, twin: bytes = GET_OWN, twin_status: tuple[int, ...] = (200,), http: bool = False,
-    before: tuple[bytes, ...] = (),
+    before: tuple[bytes, ...] = (), ran: tuple[bytes, ...] = (), shows: bytes = b"",
 ) -> None:  # fmt: skip
     line = sent.split(b"\r\n", 1)[0].decode("latin-1")
-    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, before, f"{line[:70]}#{len(ATTACKS)}"))
+    ATTACKS.append(Attack(name, sent, safe, twin, twin_status, http, before, ran, shows, f"{line[:70]}#{len(ATTACKS)}"))
 
 
 def get(name: str, target: str, *safe: int | None, method: str = "GET", **more: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.oracle.attack import RAW, SEARCH, request, row
+from typing import Any
+
+from tests.oracle.attack import BULK, RAW, SEARCH, request, row
 from tests.oracle.attacks_bodies import LOOKUP
 
 STORED = request("PUT", "/_scripts/twin", {"script": {"lang": "painless", "source": "doc['k'].size()"}})
@@ -32,6 +34,79 @@ for target in ("/_scripts/evil/..%2F..%2Fzenith.plus", "/_scripts/evil?id=zenith
     row("B48", request("PUT", target, {"script": {"lang": "painless", "source": "1"}}), 400, 405, twin=STORED)
 row("B48", request("DELETE", "/_scripts/evil"), 200, 400, 404, twin=STORED)
 row("B48", request("DELETE", "/_scripts/twin"), 200, 404)
+
+# --- B70: what a node has compiled for another, and tells by its name ----------------------------------------
+# The victim's script of the same source has run and failed: straight on the node, so in every layout by its physical name.
+
+SECRET = "/_scripts/zenith.secret"
+FIELDS, ACTS = "field", "update"  # contexts: a node keeps what it compiles for each
+SECOND = "; doc.containsKey('k') ? x.length() : 1"
+LONG = f"def y = '{'y' * 300}'; "  # errors show 256 characters
+
+
+def failed(place: int, context: str = FIELDS, more: str = "", front: str = "") -> tuple[str, tuple[bytes, ...]]:
+    """A source of its own for each row, and how it came to the node before."""
+    source = f"{front}def x{place} = null; "
+    source += more.replace("x.", f"x{place}.") if more else f"x{place}.length()"
+    kept = request("PUT", SECRET, {"script": {"lang": "painless", "source": source}})
+    by_id = {"script": {"id": "zenith.secret"}}
+    if context == FIELDS:
+        run = request("POST", "/books/_search", {"script_fields": {"f": by_id}})
+    elif context == ACTS:
+        run = request("POST", "/books/_update/1", by_id)
+    elif context == "by query":
+        run = request("POST", "/books/_update_by_query", by_id)
+    elif context == "reindex":
+        run = request("POST", "/_reindex", {"source": {"index": "books"}, "dest": {"index": "books-b"}, **by_id})
+    else:
+        body = {"pipeline": {"processors": [{"script": {"id": "zenith.secret"}}]}, "docs": [{"_source": {"a": 1}}]}
+        run = request("POST", "/_ingest/pipeline/_simulate", body)
+    return source, (kept, run)
+
+
+def told(source: str) -> bytes:
+    """As an error tells the client's own source."""
+    return f'"script":"{source[:256]}{" ..." if len(source) > 256 else ""}"'.encode()
+
+
+def fields(source: str) -> dict[str, Any]:
+    return {"script_fields": {"f": {"script": {"source": source}}}}
+
+
+RECURSION = ("int f(int n) { return f(n + 1) } ", "return f(1)")  # Elasticsearch knows no statement then
+for place, (front, more) in enumerate((("", ""), (LONG, ""), ("", f"x.a(){SECOND}"), RECURSION)):
+    source, ran = failed(place, FIELDS, more, front)
+    for target in ("/books/_search", "/books/_search?error_trace=true", "/books,refs/_search", "/_search"):
+        row("B70", request("POST", target, fields(source)), 200, 400, twin=SEARCH, ran=ran, shows=told(source))
+    lines = ({"index": "books"}, fields(source), {"index": "books"}, {})
+    row("B70", request("POST", "/_msearch", lines), 200, twin=SEARCH, ran=ran, shows=told(source))
+    mine = request("PUT", "/_scripts/evil", {"script": {"lang": "painless", "source": source}})
+    by_id = {"script_fields": {"f": {"script": {"id": "evil"}}}}
+    row("B70", request("POST", "/books/_search", by_id), 400, twin=BY_ID, before=(mine,), ran=ran, shows=b'"script":"evil"')
+source, ran = failed(10, FIELDS, "doc.containsKey('k') ? x.length() : 1")
+row("B70", request("POST", "/books,refs/_search", fields(source)), 200, twin=SEARCH, ran=ran, shows=told(source))
+source, ran = failed(11, ACTS)
+script = {"script": {"source": source}}
+row("B70", request("POST", "/books/_update/1", script), 400, twin=BULK, ran=ran, shows=told(source))
+updated = ({"update": {"_index": "books", "_id": "1"}}, script)
+row("B70", request("POST", "/_bulk", updated), 200, twin=BULK, ran=ran, shows=told(source))
+source, ran = failed(12, "by query")
+script = {"script": {"source": source}}
+row("B70", request("POST", "/books/_update_by_query", script), 400, 500, twin=BULK, ran=ran, shows=told(source))
+source, ran = failed(13, "reindex")
+copied = {"source": {"index": "books"}, "dest": {"index": "books-c"}, "script": {"source": source}}
+row("B70", request("POST", "/_reindex", copied), 400, 500, twin=BULK, ran=ran, shows=told(source))
+for place, front in ((14, ""), (15, LONG)):
+    source, ran = failed(place, "ingest", front=front)
+    pipeline = {"processors": [{"script": {"source": source}}]}
+    docs = [{"_source": {"a": 1}}]
+    for query in ("", "?verbose=true", "?error_trace=true"):
+        simulated = request("POST", f"/_ingest/pipeline/_simulate{query}", {"pipeline": pipeline, "docs": docs})
+        row("B70", simulated, 200, twin=BULK, ran=ran, shows=b"length()")
+    made = request("PUT", "/_ingest/pipeline/evil", pipeline)
+    piped = ({"index": {"_index": "books"}}, {"a": 1})
+    row("B70", request("POST", "/_bulk?pipeline=evil", piped), 200, twin=BULK, before=(made,), ran=ran)
+    row("B70", request("PUT", "/books/_doc/9?pipeline=evil", {"a": 1}), 400, 500, twin=BULK, before=(made,), ran=ran)
 
 # --- B47: templates that become searches ------------------------------------------------------------------
 

@@ -77,8 +77,8 @@ def test_remote_cluster_is_refused(gate):
 
 def test_error_quotes_the_clients_script(gate):
     source = guarded("ctx.nope = 1", "acme.")
-    stack = ["ctx.nope = 1} String e ...", "... = 'acme.'; String"]
-    error = {"type": "script_exception", "reason": "runtime error", "script": source, "script_stack": stack}
+    stack = ["ctx.nope = 1} String esproxyGiven = ctx._index; String esproxyPrefix = 'acme.'; ", "        ^---- HERE"]
+    error = {"type": "script_exception", "reason": "runtime error", "script_stack": stack, "script": source[:256] + " ..."}
     played = Played(ask(gate, "POST", "/_reindex", copy({"source": "ctx.nope = 1"})), (400, {"error": error, "status": 400}))
     assert played.told["error"]["script"] == "ctx.nope = 1" and b"acme." not in played.reply.body
 
