@@ -43,7 +43,8 @@ from tests.oracle.run import Run, Unplayable, engine_of, foreign_indices, play
 from tests.oracle.scenario import Call, Engine, Scenario, load
 from tests.pairwise import plays
 
-TENANTS = (TENANT, *OTHERS)
+BUSY = "busy"  # one whose state nobody compares: for tests in which another tenant makes and deletes indices
+TENANTS = (TENANT, *OTHERS, BUSY)
 SCENARIOS = {scenario.name: scenario for scenario in load()}
 CONFIG = """
 [listen]

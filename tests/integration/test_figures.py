@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.integration.proxy import SharedCluster
+from tests.integration.proxy import BUSY, SharedCluster
 from tests.integration.test_attacks import body_of, exchange, status_of
-from tests.oracle.attack import VICTIM, request
+from tests.oracle.attack import request
 
 # Of an index of its own a node tells how long ago it was written to; of one in a pool, nothing moves.
 POOLED = (
@@ -43,19 +43,19 @@ def test_figures_stay_while_a_neighbour_writes_and_searches(cluster: SharedClust
     targets = DEDICATED if cluster.placement == "dedicated" else POOLED
     lines = b"".join(b'{"index":{}}\n{"t":"word %d"}\n' % n for n in range(1000))
     try:
-        for tenant in ("acme", VICTIM):
+        for tenant in ("acme", BUSY):
             assert status_of(exchange(url, request("PUT", "/figures", made, tenant=tenant))) == 200
         first = request("PUT", "/figures/_doc/1?refresh=true", {"t": "mine"})
         assert status_of(exchange(url, first)) == 201
         before = seen(url, targets)
-        bulk = request("POST", "/figures/_bulk?refresh=true", lines, tenant=VICTIM)
+        bulk = request("POST", "/figures/_bulk?refresh=true", lines, tenant=BUSY)
         assert b'"errors":false' in exchange(url, bulk)
         search = {"sort": ["t"], "stats": ["secret"]}
-        assert status_of(exchange(url, request("POST", "/figures/_search", search, tenant=VICTIM))) == 200
-        assert status_of(exchange(url, request("POST", "/figures/_flush", tenant=VICTIM))) == 200
+        assert status_of(exchange(url, request("POST", "/figures/_search", search, tenant=BUSY))) == 200
+        assert status_of(exchange(url, request("POST", "/figures/_flush", tenant=BUSY))) == 200
         assert seen(url, targets) == before
         counted = seen(url, ("/figures/_stats/docs",))[0]["indices"]["figures"]["primaries"]["docs"]["count"]
         assert counted == 1
     finally:
-        for tenant in ("acme", VICTIM):
+        for tenant in ("acme", BUSY):
             exchange(url, request("DELETE", "/figures", tenant=tenant))
