@@ -59,6 +59,8 @@ class Laboratory:
 
     def caught_by(self, mutant: Mutant) -> str | None:
         """The first scenario that notices, those named by the mutant first."""
+        if not self.cluster.direct.engine.is_one_of(list(mutant.engines)):
+            pytest.skip(f"{mutant} is for other engines")
         here = self.cluster.direct.runs
         first = [name for name in mutant.first if name in here]
         for name in [*first, *(name for name in SAFE if name in here and name not in first)]:

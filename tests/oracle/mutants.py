@@ -19,39 +19,39 @@ from unittest.mock import patch
 from esproxy import answer, bodies, plan
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
+from esproxy.heads import Head
 from esproxy.metadata import cat as tables
+from esproxy.metadata import ingest, tasks
+from esproxy.procedures import reindex
+from esproxy.ready import ReadyHeads
 from esproxy.tenancy import layouts, tenant
 from esproxy.tenancy.metafields import MetaFields
 from esproxy.tenancy.names import PrefixNames
-
-Patch = Callable[[], AbstractContextManager[Any]]
+from tests.oracle.patches import Patch, instead, replaced, unchanged
 
 # Bindings that no call of an endpoint served so far can show, with the reason: where they stand, another endpoint must come
 # first.
 UNREACHABLE = {
-    ("request", Kind.CURSOR): "a cursor comes from scroll or a point in time",
-    ("request", Kind.TASK): "a task comes from a by-query call that does not wait",
+    ("request", Kind.TASK): "no body names a task",
     ("request", Kind.PATTERN): "a template of everybody's would stay with the neighbours; attacks on templates watch it",
-    ("request", Kind.SEARCH_PIPELINE): "nodes at hand have no search pipelines",
     ("request", Kind.KQL): "nodes at hand have no kql query",
-    ("answer", Kind.CURSOR): "a cursor comes from scroll or a point in time",
     ("answer", Kind.ALIAS): "aliases are INDEX positions in these answers",
     ("answer", Kind.EXPR): "no answer of these endpoints holds an expression",
     ("answer", Kind.PIPELINE): "pipelines in answers stand in settings",
     ("answer", Kind.STORED_SCRIPT): "no answer of these endpoints names a stored script",
-    ("answer", Kind.SEARCH_PIPELINE): "no answer of these endpoints names a search pipeline",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """``first``: scenarios that are likely to catch it, to be tried before all others; for a verification, the call that shows
-    it.
+    it. ``engines``: where there is anything to see of it, as scenarios say it.
     """
 
     name: str
     make: Patch
     first: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ("es", "os")
 
     def __str__(self) -> str:
         return self.name
@@ -77,8 +77,9 @@ def binding_mutants() -> Iterator[Mutant]:
             if (side, kind) not in UNREACHABLE:
                 yield Mutant(
                     f"{side} binding of {kind.name}",
-                    _replaced(tenant, attribute, without(function, kind)),
+                    replaced(tenant, attribute, without(function, kind)),
                     FIRST.get((side, kind), ()),
+                    ("os+processors",) if kind is Kind.SEARCH_PIPELINE else ("es", "os"),
                 )
 
 
@@ -105,46 +106,54 @@ FIRST = {
     ("answer", Kind.ADDRESS): ("statistics.cat_shards", "statistics.shards"),
     ("answer", Kind.HIDDEN): ("statistics.shards", "statistics.stats"),
     ("answer", Kind.SCRIPT): ("scripts.storing",),
+    ("request", Kind.CURSOR): ("cursors.scrolling",),
+    ("answer", Kind.CURSOR): ("cursors.scrolling",),
+    ("answer", Kind.TASK): ("tasks.not_waited_for",),
+    ("request", Kind.SEARCH_PIPELINE): ("search_pipelines.running",),
+    ("answer", Kind.SEARCH_PIPELINE): ("search_pipelines.keeping",),
 }
 
 
-def _replaced(where: Any, attribute: str, what: Any) -> Patch:
-    return lambda: patch.object(where, attribute, what)
+def _as_written(source: str, _prefix: str) -> str:
+    return source
 
 
-def _identity(_self: Any, value: Any, *_rest: Any, **_named: Any) -> Any:
-    return value
+def _inside_alone(inner: str, _prefix: str, name: str) -> dict[str, Any]:
+    return {"processors": [{"pipeline": {"name": inner + name}}]}
 
 
 REWRITING = [
-    Mutant("names in paths go as they are", _replaced(PrefixNames, "one", _identity), ("documents.lifecycle",)),
-    Mutant("expressions go as they are", _replaced(PrefixNames, "expression", _identity), ("expressions.counting",)),
+    Mutant("names in paths go as they are", replaced(PrefixNames, "one", unchanged), ("documents.lifecycle",)),
+    Mutant("expressions go as they are", replaced(PrefixNames, "expression", unchanged), ("expressions.counting",)),
     Mutant(
         "no index means all of the cluster's",
-        _replaced(PrefixNames, "everything", lambda self, spelled: "*"),
+        replaced(PrefixNames, "everything", lambda self, spelled: "*"),
         ("expressions.every_endpoint",),
     ),
-    Mutant("pipelines and scripts go as they are", _replaced(plan.Plan, "name", _identity), ("documents.write_parameters",)),
-    Mutant("Lucene text goes as it is", _replaced(plan.Plan, "lucene", _identity), ("queries_text.query_strings",)),
-    Mutant("names of bulk items go as they are", _replaced(plan.Plan, "bulk_name", _identity), ("bulk.default_index",)),
+    Mutant("pipelines and scripts go as they are", replaced(plan.Plan, "name", unchanged), ("documents.write_parameters",)),
+    Mutant("Lucene text goes as it is", replaced(plan.Plan, "lucene", unchanged), ("queries_text.query_strings",)),
+    Mutant("names of bulk items go as they are", replaced(plan.Plan, "bulk_name", unchanged), ("bulk.default_index",)),
     Mutant(
         "scripts go as they are",
-        _replaced(bodies.RequestResolver, "_script", _identity),
+        replaced(bodies.RequestResolver, "_script", unchanged),
         ("queries_compound.compound", "updates.scripts"),
     ),
     Mutant(
         "values that go with _index go as they are",
-        _replaced(MetaFields, "rewrite_inputs", _identity),
+        replaced(MetaFields, "rewrite_inputs", unchanged),
         ("search.sorting_by_index",),
     ),
-    Mutant("values of _index come as they are", _replaced(MetaFields, "restore", _identity), ("search.sorting_by_index",)),
-    Mutant("settings come as they are", _replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
+    Mutant("values of _index come as they are", replaced(MetaFields, "restore", unchanged), ("search.sorting_by_index",)),
+    Mutant("settings come as they are", replaced(answer, "restore_settings", lambda tree, *rest: tree), ("indices.lifecycle",)),
     Mutant(
         "texts come as they are",
-        _replaced(plan, "restore_text", lambda text, *rest, **named: text),
+        replaced(plan, "restore_text", lambda text, *rest, **named: text),
         ("indices.bad_bodies",),
     ),
-    Mutant("filter_path is forgotten", _replaced(FilterPath, "apply", _identity), ("root.response_filtering",)),
+    Mutant("scripts of a reindex go as they are", replaced(reindex, "guarded", _as_written), ("reindex.scripted",)),
+    Mutant("nothing is around a pipeline", instead(ingest, "outside", _inside_alone), ("ingest.running",)),
+    Mutant("names in a pipeline go as they are", instead(ingest, "to_store", lambda plan, body: body), ("ingest.keeping",)),
+    Mutant("filter_path is forgotten", replaced(FilterPath, "apply", unchanged), ("root.response_filtering",)),
 ]
 
 
@@ -194,8 +203,22 @@ VERIFICATIONS = [
 ]
 
 
+# --- what two tenants could see of each other in one proxy -----------------------------------------------------
+
+_KEY = ReadyHeads.key
+
+
+def _anybodys_key(self: ReadyHeads, head: Head) -> tuple[Any, str | None]:
+    key, id = _KEY(self, head)
+    return (None if key is None else (*key[:3], None, *key[4:])), id
+
+
+anybodys_heads = replaced(ReadyHeads, "key", _anybodys_key)
+anybodys_tasks = replaced(tasks, "is_own", lambda task, tenant: True)
+
+
 def mutants() -> list[Mutant]:
     return [*binding_mutants(), *REWRITING]
 
 
-__all__ = ["FAULT", "PROBE", "UNREACHABLE", "VERIFICATIONS", "Mutant", "mutants"]
+__all__ = ["FAULT", "PROBE", "UNREACHABLE", "VERIFICATIONS", "Mutant", "anybodys_heads", "anybodys_tasks", "mutants"]

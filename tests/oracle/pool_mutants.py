@@ -7,12 +7,10 @@ what is withheld in the first and comes through in the second is this verificati
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 from esproxy import core
 from esproxy.api.filter_path import FilterPath
@@ -20,7 +18,9 @@ from esproxy.api.kinds import Kind, Op
 from esproxy.rewriting import restore, rewrite
 from esproxy.rewriting.restore import PoolAnswer
 from esproxy.tenancy import target
-from tests.oracle.mutants import Mutant, Patch
+from tests.oracle import path_mutants
+from tests.oracle.mutants import Mutant
+from tests.oracle.patches import Patch, all_of, instead, nothing, replaced, unchanged
 
 # Bindings that no call can show here, with the reason.
 UNREACHABLE = {
@@ -59,50 +59,27 @@ FIRST = {
 }
 
 
-def _replaced(where: Any, attribute: str, what: Any) -> Patch:
-    return lambda: patch.object(where, attribute, what)
-
-
-def _everywhere(module: Any, name: str, what: Any) -> AbstractContextManager[Any]:
-    """A function or value of a module replaced there and wherever it was imported."""
-    stack, original = ExitStack(), getattr(module, name)
-    for one in [one for key, one in sys.modules.items() if key.startswith("esproxy.") and getattr(one, name, None) is original]:
-        stack.enter_context(patch.object(one, name, what))
-    return stack
-
-
-def _instead(module: Any, name: str, what: Any) -> Patch:
-    return lambda: _everywhere(module, name, what)
-
-
 def _request_without(kind: Kind) -> Patch:
     """A request's bindings but one, wherever they are used."""
     stops = {key: action for key, action in target.STOPS.items() if key is not kind}
-    return lambda: _both(_instead(target, "STOPS", stops), _instead(target, "UNFILTERED", core.Bindings(stops)))
-
-
-@contextmanager
-def _both(*patches: Patch) -> Iterator[None]:
-    with ExitStack() as stack:
-        for one in patches:
-            stack.enter_context(one())
-        yield
+    return lambda: all_of(instead(target, "STOPS", stops), instead(target, "UNFILTERED", core.Bindings(stops)))
 
 
 def _answer_without(kind: Kind) -> Patch:
     def answer(keep_tags: bool, own: tuple[tuple[Kind, core.Action], ...]) -> core.Bindings:
-        actions = dict.fromkeys(target.ANSWER_STOPS, core.Action(Op.STOP)) | {Kind.ROUTING: core.Action(Op.DROP)} | dict(own)
+        actions = dict.fromkeys(target.ANSWER_STOPS, core.Action(Op.STOP))
+        actions |= {Kind.ROUTING: core.Action(Op.OMIT), Kind.HIDDEN: core.Action(Op.DROP)} | dict(own)
         if not keep_tags:
             actions[Kind.TAGGED] = core.Action(Op.STRIP)
         return core.Bindings({key: action for key, action in actions.items() if key is not kind})
 
-    return _replaced(target, "_answer", answer)
+    return replaced(target, "_answer", answer)
 
 
 def binding_mutants() -> Iterator[Mutant]:
     sides: dict[str, tuple[Callable[[Kind], Patch], tuple[Kind, ...]]] = {
         "request": (_request_without, target.REQUEST_STOPS),
-        "answer": (_answer_without, (*target.ANSWER_STOPS, Kind.ROUTING, Kind.TAGGED)),
+        "answer": (_answer_without, (*target.ANSWER_STOPS, Kind.ROUTING, Kind.HIDDEN, Kind.TAGGED)),
     }
     for side, (make, kinds) in sides.items():
         for kind in kinds:
@@ -122,23 +99,15 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _unchanged(_self: Any, value: Any) -> Any:
-    return value
-
-
-def _nothing(*_args: Any) -> None:
-    return None
-
-
-FILTER = _instead(target, "filter_of", _everything)
+FILTER = instead(target, "filter_of", _everything)
 REWRITING = [
     Mutant("in pools: the filter is left off", FILTER, ("search.url_parameters", "documents.lifecycle")),
-    Mutant("in pools: aliases' filters are forgotten", _instead(target, "_one_filter", _scope_alone), ("aliases.properties",)),
-    Mutant("in pools: names and ids stay", _instead(rewrite, "rewrite_places", _nothing), ("queries_term.lookups",)),
-    Mutant("in pools: a pool's terms are read", _instead(rewrite, "check_search", _nothing), ("search.suggesting",)),
-    Mutant("in pools: texts come as they are", _replaced(PoolAnswer, "text", _unchanged), ("documents.versions",)),
-    Mutant("in pools: errors tell the filter", _instead(restore, "unwrapped", _same), ("queries_text.match_family",)),
-    Mutant("in pools: filter_path is forgotten", _replaced(FilterPath, "apply", _unchanged), ("root.response_filtering",)),
+    Mutant("in pools: aliases' filters are forgotten", instead(target, "_one_filter", _scope_alone), ("aliases.properties",)),
+    Mutant("in pools: names and ids stay", instead(rewrite, "rewrite_places", nothing), ("queries_term.lookups",)),
+    Mutant("in pools: a pool's terms are read", instead(rewrite, "check_search", nothing), ("search.suggesting",)),
+    Mutant("in pools: texts come as they are", replaced(PoolAnswer, "text", unchanged), ("documents.versions",)),
+    Mutant("in pools: errors tell the filter", instead(restore, "unwrapped", _same), ("queries_text.match_family",)),
+    Mutant("in pools: filter_path is forgotten", replaced(FilterPath, "apply", unchanged), ("root.response_filtering",)),
 ]
 
 
@@ -157,8 +126,8 @@ def _believing_id(self: PoolAnswer, physical: str) -> str:
 
 def _astray() -> AbstractContextManager[Any]:
     """Other indices than the tenant's are searched, whole."""
-    elsewhere = _instead(target, "physical_expression", lambda targets: "pool~*")
-    return _both(FILTER, elsewhere, _instead(target, "scopes", lambda targets: ""))
+    elsewhere = instead(target, "physical_expression", lambda targets: "pool~*")
+    return all_of(FILTER, elsewhere, instead(target, "scopes", lambda targets: ""))
 
 
 def _blind() -> AbstractContextManager[Any]:
@@ -182,30 +151,35 @@ class Verification:
     besides: tuple[Patch, ...]
     dropped: Patch
     call: str
+    body: bytes | None = None
 
     def __str__(self) -> str:
         return self.name
 
     def with_it(self) -> AbstractContextManager[None]:
-        return _both(self.fault, *self.besides)
+        return all_of(self.fault, *self.besides)
 
     def without_it(self) -> AbstractContextManager[None]:
-        return _both(self.fault, *self.besides, self.dropped)
+        return all_of(self.fault, *self.besides, self.dropped)
 
 
 BOOKS = "GET /books/_search?size=100"
-IDS = _replaced(PoolAnswer, "id", _believing_id)
-DOCUMENTS = _replaced(PoolAnswer, "__call__", _unverified_document)
-NAMES = _replaced(PoolAnswer, "name", _believing_name)
+IDS = replaced(PoolAnswer, "id", _believing_id)
+DOCUMENTS = replaced(PoolAnswer, "__call__", _unverified_document)
+NAMES = replaced(PoolAnswer, "name", _believing_name)
+MATCHED = b'{"query":{"match_all":{}}}'
+RECORD = b'{"index":{"_id":"7"}}\n{"n":1}\n'
 VERIFICATIONS = [
     Verification("ids of hits", FILTER, (), IDS, BOOKS),
     Verification("index names of hits", _astray, (IDS,), NAMES, BOOKS),
     Verification("documents without an id", _blind, (), DOCUMENTS, BOOKS),
+    Verification("ids of hits on the straight path", path_mutants.WHOLE, (), IDS, "POST /books/_search?size=100", MATCHED),
+    Verification("ids of items of a plain bulk", path_mutants.UNSCOPED, (), IDS, "POST /books/_bulk", RECORD),
 ]
 
 
 def mutants() -> list[Mutant]:
-    return [*binding_mutants(), *REWRITING]
+    return [*binding_mutants(), *REWRITING, *path_mutants.mutants()]
 
 
 __all__ = ["UNREACHABLE", "VERIFICATIONS", "Verification", "mutants"]

@@ -1,0 +1,131 @@
+"""Mutants of what goes around the procedures of pools: searches on the straight path, plain bulks, what nodes keep for a tenant.
+
+Each of these does again, in fewer steps, what another part does with more; so a mutant of that part says nothing of them. The
+same holds for the verifications: the fault beneath is on the short way only, and so the answer that is withheld, or comes
+through, has gone there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from esproxy.catalogue import fields
+from esproxy.core import Bindings
+from esproxy.metadata import figures
+from esproxy.pools import plain_bulk, statistics, straight, together
+from esproxy.pools.plain_bulk import Records
+from esproxy.pools.pooled import Pooled
+from esproxy.tenancy.target import Target
+from tests.oracle.mutants import Mutant
+from tests.oracle.patches import instead, nothing, replaced
+
+# --- the straight path ----------------------------------------------------------------------------------------
+
+
+class Whole(Target):
+    """All of its physical index."""
+
+    @property
+    def searched(self) -> Bindings:  # type: ignore[override]
+        return self.written
+
+
+def _as_given(_target: Target, id: str) -> str:
+    return id
+
+
+def _no(*_args: Any) -> bool:
+    return False
+
+
+def _yes(*_args: Any) -> bool:
+    return True
+
+
+WHOLE = replaced(straight, "Target", Whole)
+STRAIGHT = [
+    Mutant("on the straight path: the filter is left off", WHOLE, ("queries_compound.compound", "search.body_parameters")),
+    Mutant("on the straight path: ids go as they are", replaced(straight, "physical_id", _as_given), ("documents.lifecycle",)),
+    Mutant("on the straight path: a pool's terms are read", replaced(straight, "check_search", nothing), ("search.suggesting",)),
+    Mutant("on the straight path: no body needs a tree", replaced(straight, "needs_tree", _no), ("queries_term.lookups",)),
+]
+
+# --- plain bulks ----------------------------------------------------------------------------------------------
+
+
+class Unscoped(Records):
+    def aim(self, raw: bytes | None) -> Any:
+        aimed = super().aim(raw)
+        self.before_id = b'"'
+        return aimed
+
+
+class Unrouted(Records):
+    def aim(self, raw: bytes | None) -> Any:
+        aimed = super().aim(raw)
+        self.behind_id = self.behind_id.partition(b',"routing":')[0]
+        return aimed
+
+
+class Unnamed(Records):
+    """``_index`` goes to the node as its client wrote it."""
+
+    def aim(self, raw: bytes | None) -> Any:
+        aimed = super().aim(raw)
+        self.name_token = raw or self.name_token
+        return aimed
+
+
+class Unread(Records):
+    """Documents may have any field."""
+
+    def aim(self, raw: bytes | None) -> Any:
+        aimed = super().aim(raw)
+        self.fields = None
+        return aimed
+
+
+UNSCOPED = replaced(plain_bulk, "Records", Unscoped)
+BULK = [
+    Mutant("in plain bulks: ids go as they are", UNSCOPED, ("bulk.operations", "bulk.default_index")),
+    Mutant("in plain bulks: no routing is given", replaced(plain_bulk, "Records", Unrouted), ("bulk.operations",)),
+    Mutant("in plain bulks: names go as they are", replaced(plain_bulk, "Records", Unnamed), ("bulk.operations",)),
+    Mutant("in plain bulks: new fields are let through", replaced(plain_bulk, "Records", Unread), ("bulk.operations",)),
+    Mutant("in plain bulks: any index takes them", replaced(plain_bulk, "_takes_plain", _yes), ("bulk.item_errors",)),
+    Mutant("in plain bulks: action lines may hold anything", replaced(plain_bulk, "TELLING", ()), ("bulk.metadata",)),
+]
+
+# --- what an index does not have, and what nodes keep or measure ------------------------------------------------
+
+_SEND = Pooled.send
+
+
+def _send_unprefixed(self: Pooled, method: str, path: list[str], *rest: Any, **named: Any) -> Any:
+    """Stored scripts are asked for by the name that the client wrote."""
+    prefix = self.plan.owner().names.prefix
+    asked = [path[0], *(part.removeprefix(prefix) for part in path[1:])] if path[0] == "_scripts" else path
+    return _SEND(self, method, asked, *rest, **named)
+
+
+def _first(bodies: list[dict[str, Any]], _why: Any) -> dict[str, Any]:
+    return bodies[0]
+
+
+def _as_told(told: dict[str, Any], *_args: Any, **_named: Any) -> dict[str, Any]:
+    return told
+
+
+REST = [
+    Mutant("in pools: fields that are not there go as they are", instead(fields, "unheld", str), ("unmapped.asked_for",)),
+    Mutant("in pools: anybody's stored scripts are run", replaced(Pooled, "send", _send_unprefixed), ("scripts.using",)),
+    Mutant("in pools: a scroll has one index's query", replaced(together, "_merged", _first), ("cursors.scrolling_several",)),
+    Mutant("in pools: a pool's figures are an index's", instead(statistics, "alone", _yes), ("statistics.stats",)),
+    Mutant("in pools: figures come as they are", instead(figures, "told", _as_told), ("statistics.stats",)),
+]
+
+
+def mutants() -> list[Mutant]:
+    return [*STRAIGHT, *BULK, *REST]
+
+
+__all__ = ["UNSCOPED", "WHOLE", "mutants"]
