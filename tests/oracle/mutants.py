@@ -118,6 +118,10 @@ def _as_written(source: str, _prefix: str) -> str:
     return source
 
 
+def _pipelines_as_written() -> AbstractContextManager[Any]:
+    return patch.dict(bodies.CHANGES, {"ingest.put_pipeline": lambda plan, body: body})
+
+
 def _inside_alone(inner: str, _prefix: str, name: str) -> dict[str, Any]:
     return {"processors": [{"pipeline": {"name": inner + name}}]}
 
@@ -152,7 +156,7 @@ REWRITING = [
     ),
     Mutant("scripts of a reindex go as they are", replaced(reindex, "guarded", _as_written), ("reindex.scripted",)),
     Mutant("nothing is around a pipeline", instead(ingest, "outside", _inside_alone), ("ingest.running",)),
-    Mutant("names in a pipeline go as they are", instead(ingest, "to_store", lambda plan, body: body), ("ingest.keeping",)),
+    Mutant("names in a pipeline go as they are", _pipelines_as_written, ("ingest.keeping",)),
     Mutant("filter_path is forgotten", replaced(FilterPath, "apply", unchanged), ("root.response_filtering",)),
 ]
 

@@ -24,10 +24,8 @@ from tests.oracle.patches import Patch, all_of, instead, nothing, replaced, unch
 
 # Bindings that no call can show here, with the reason.
 UNREACHABLE = {
-    ("request", Kind.PIPELINE): "pipelines are refused in a pool, in bodies as in parameters",
-    ("request", Kind.SEARCH_PIPELINE): "search pipelines are refused in a pool",
-    ("request", Kind.STORED_SCRIPT): "stored scripts are refused in a pool",
-    ("request", Kind.TEMPLATE): "templates are refused in a pool",
+    ("request", Kind.SEARCH_PIPELINE): "a name goes as one that is not there; by the client's own there is none either",
+    ("request", Kind.TEMPLATE): "templates are kept under the tenant's prefix, as in dedicated",
     ("request", Kind.TASK): "a task comes from a by-query call that does not wait, which is refused",
     ("request", Kind.KQL): "nodes at hand have no kql query",
     ("answer", Kind.PIPELINE): "no answer of a pool names a pipeline",
@@ -42,6 +40,12 @@ UNREACHABLE = {
 FIRST = {
     ("request", Kind.INDEX): ("mget.forms", "queries_term.lookups"),
     ("request", Kind.ID): ("mget.forms", "queries_term.terms"),
+    ("request", Kind.FIELD): ("unmapped.asked_for", "mappings.dynamic"),
+    ("request", Kind.SOURCE): ("search.body_parameters",),
+    ("request", Kind.DOC): ("queries_term.lookups",),
+    ("request", Kind.PIPELINE): ("bulk.plain",),
+    ("request", Kind.STORED_SCRIPT): ("scripts.using", "updates.scripts"),
+    ("request", Kind.GROUP): ("statistics.stats",),
     ("request", Kind.ROUTING): ("bulk.metadata", "mget.fields"),
     ("request", Kind.EXPR): ("search.body_parameters", "by_query.many_searches"),
     ("request", Kind.ALIAS): ("indices.created_with_everything",),
@@ -52,6 +56,10 @@ FIRST = {
     ("request", Kind.CURSOR): ("cursors.points_in_time", "cursors.points_in_time_of_opensearch", "cursors.scrolling"),
     ("answer", Kind.INDEX): ("documents.lifecycle",),
     ("answer", Kind.ID): ("documents.lifecycle",),
+    ("answer", Kind.DOC): ("documents.lifecycle",),
+    ("answer", Kind.NODE): ("statistics.shards", "statistics.search_shards"),
+    ("answer", Kind.ADDRESS): ("statistics.search_shards",),
+    ("answer", Kind.HIDDEN): ("statistics.stats", "statistics.search_shards"),
     ("answer", Kind.ROUTING): ("documents.routing", "search.sorting"),
     ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
     ("answer", Kind.CURSOR): ("cursors.scrolling",),
