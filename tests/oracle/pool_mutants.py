@@ -15,6 +15,7 @@ from typing import Any
 from esproxy import core
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind, Op
+from esproxy.catalogue.cache import Cache
 from esproxy.rewriting import restore, rewrite
 from esproxy.rewriting.restore import PoolAnswer
 from esproxy.tenancy import target
@@ -135,7 +136,7 @@ def _believing_id(self: PoolAnswer, physical: str) -> str:
 def _astray() -> AbstractContextManager[Any]:
     """Other indices than the tenant's are searched, whole."""
     elsewhere = instead(target, "physical_expression", lambda targets: "pool~*")
-    return all_of(FILTER, elsewhere, instead(target, "scopes", lambda targets: ""))
+    return all_of(FILTER, elsewhere, instead(target, "search_routing", lambda targets, given: {}))
 
 
 def _blind() -> AbstractContextManager[Any]:
@@ -174,15 +175,20 @@ class Verification:
 BOOKS = "GET /books/_search?size=100"
 IDS = replaced(PoolAnswer, "id", _believing_id)
 DOCUMENTS = replaced(PoolAnswer, "__call__", _unverified_document)
+ROUTINGS = replaced(PoolAnswer, "routing", lambda self, physical: b"")
 NAMES = replaced(PoolAnswer, "name", _believing_name)
+BELIEVED = replaced(Cache, "held", lambda cache: True)  # short ways rest on memory, which a new proxy does not believe at once
 MATCHED = b'{"query":{"match_all":{}}}'
 RECORD = b'{"index":{"_id":"7"}}\n{"n":1}\n'
 VERIFICATIONS = [
-    Verification("ids of hits", FILTER, (), IDS, BOOKS),
-    Verification("index names of hits", _astray, (IDS,), NAMES, BOOKS),
-    Verification("documents without an id", _blind, (), DOCUMENTS, BOOKS),
-    Verification("ids of hits on the straight path", path_mutants.WHOLE, (), IDS, "POST /books/_search?size=100", MATCHED),
-    Verification("ids of items of a plain bulk", path_mutants.UNSCOPED, (), IDS, "POST /books/_bulk", RECORD),
+    Verification("ids of hits", FILTER, (ROUTINGS,), IDS, BOOKS),
+    Verification("routing values of hits", FILTER, (IDS,), ROUTINGS, BOOKS),
+    Verification("index names of hits", _astray, (IDS, ROUTINGS), NAMES, BOOKS),
+    Verification("documents without an id", _blind, (ROUTINGS,), DOCUMENTS, BOOKS),
+    Verification(
+        "ids of hits on the straight path", path_mutants.WHOLE, (BELIEVED, ROUTINGS), IDS, "POST /books/_search?size=100", MATCHED
+    ),
+    Verification("ids of items of a plain bulk", path_mutants.UNSCOPED, (BELIEVED,), IDS, "POST /books/_bulk", RECORD),
 ]
 
 
