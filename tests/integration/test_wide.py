@@ -16,7 +16,8 @@ from tests.engines import Engine
 from tests.integration.proxy import free_port
 from tests.integration.test_pools import Tenant
 
-COUNT = 100
+COUNT = 60  # of names so long that they fill more than one line
+NAMES = [f"logs-2026.01.01-{n:03d}-{'x' * 95}" for n in range(COUNT)]
 LAYOUTS = ("dedicated", "per-tenant", "shared")
 CONFIG = """
 [listen]
@@ -46,9 +47,9 @@ READS: list[tuple[str, str, Any]] = [
     ("GET", "/_search?size=2&sort=n", None),
     ("GET", "/logs-*/_search?sort=n:desc&version=true&_source_includes=n", None),
     ("POST", "/_search?size=3", AGGS),
-    ("POST", "/_search?track_total_hits=true&from=1&size=2", {"query": {"range": {"n": {"gte": 90}}}, "sort": ["n"]}),
+    ("POST", "/_search?track_total_hits=true&from=1&size=2", {"query": {"range": {"n": {"gte": 50}}}, "sort": ["n"]}),
     ("POST", "/_search", {"query": {"nonsense": {}}}),
-    ("GET", "/_count?q=n:%3E=70", None),
+    ("GET", "/_count?q=n:%3E=40", None),
     ("POST", "/_validate/query", {"query": {"match": {"w": "apple"}}}),
     ("GET", "/_field_caps?fields=n", None),
     ("GET", "/_mapping", None),
@@ -69,7 +70,7 @@ LEFT_OUT = frozenset(("took", "provided_name", "max_score", "_score", "total_siz
 
 @pytest.fixture(scope="module")
 def tenants(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Tenant]]:
-    ids = {layout: f"{layout}-of-a-hundred-indices-{secrets.token_hex(3)}" for layout in LAYOUTS}
+    ids = {layout: f"{layout}-of-many-indices-{secrets.token_hex(3)}-".ljust(64, "y") for layout in LAYOUTS}
     folder, port = tmp_path_factory.mktemp("wide"), free_port()
     rules = "".join(RULE.format(id=id, layout=layout) for layout, id in ids.items())
     written = CONFIG.format(port=port, node=node_url, rules=rules, ids=", ".join(f'"{id}"' for id in ids.values()))
@@ -106,11 +107,11 @@ def fill(tenant: Tenant, *, alone: bool) -> None:
     settings: dict[str, Any] = {"number_of_shards": 1, "number_of_replicas": 0}
     if alone:
         settings["analysis"] = {"analyzer": {"mine": {"type": "custom", "tokenizer": "keyword"}}}
-    for n in range(COUNT):
-        tenant.ok("PUT", f"/logs-2026.01.01-{n:03d}", {"mappings": mapping, "settings": settings})
+    for name in NAMES:
+        tenant.ok("PUT", f"/{name}", {"mappings": mapping, "settings": settings})
     lines: list[Any] = []
-    for n in range(COUNT):
-        lines += [{"index": {"_index": f"logs-2026.01.01-{n:03d}", "_id": str(n)}}, {"n": n, "w": "apple" if n % 2 else "pear"}]
+    for n, name in enumerate(NAMES):
+        lines += [{"index": {"_index": name, "_id": str(n)}}, {"n": n, "w": "apple" if n % 2 else "pear"}]
     assert tenant.ok("POST", "/_bulk?refresh=true", lines)["errors"] is False
 
 
@@ -137,7 +138,7 @@ def test_everything_named_in_many_lines_is_told_as_of_own_indices(
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_scroll_over_many_indices_finds_all(tenants: dict[str, Tenant], layout: str) -> None:
     tenant = tenants[layout]
-    page = tenant.ok("POST", "/_search?scroll=1m", {"size": 60, "sort": ["n"]})
+    page = tenant.ok("POST", "/_search?scroll=1m", {"size": 25, "sort": ["n"]})
     found: list[int] = []
     while page["hits"]["hits"]:
         found += [int(hit["_id"]) for hit in page["hits"]["hits"]]
