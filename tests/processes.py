@@ -1,7 +1,7 @@
 """What a test run in several processes (`pytest -n 2`) needs beyond pytest-xdist: who plays what, and one report of all.
 
 All tests of one engine stand on one node, which its scenarios want empty first; so they are one group, played by one process.
-What starts nodes of its own is another group. All other tests go to whoever is free, and come first, as in a run without ``-n``.
+What needs none is another group. The files of all other tests go to whoever is free, and come first, as in a run without ``-n``.
 A test's engine stands in its id. (Marks of groups, pytest-xdist's own way, are not seen by its 3.8 with pytest 9.2.)
 
 Lines for the end of the session are put down with ``report`` by whichever process has them.
@@ -33,7 +33,7 @@ def report(config: pytest.Config, title: str, *lines: str) -> None:
 def group_of(id: str) -> str:
     """Of a test: those of one group are played by one process."""
     if not id.startswith("tests/integration/"):
-        return id
+        return id.partition("::")[0]
     parameters = id.partition("[")[2].removesuffix("]").split("-")
     return next((one for one in parameters if one in ENGINES), "nodes")
 

@@ -17,7 +17,7 @@ IN = "tests/integration/test_x.py::test_x"
         (f"{IN}[gzip-shared-es8]", "es8"),
         (f"{IN}[a-b]", "nodes"),
         (IN, "nodes"),
-        ("tests/unit/test_x.py::test_x[os3]", "tests/unit/test_x.py::test_x[os3]"),
+        ("tests/unit/test_x.py::test_x[os3]", "tests/unit/test_x.py"),
     ],
 )
 def test_tests_of_one_engine_are_played_by_one_process(id, group):
