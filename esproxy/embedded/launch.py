@@ -81,6 +81,9 @@ def settings_of(plan: Plan, seat: Seat) -> dict[str, str]:
         "transport.port": str(seat.transport_port),
         "cluster.routing.allocation.disk.threshold_enabled": "false",
         "action.destructive_requires_name": "false",
+        # By default a node refuses requests when 95 % of its heap is in use, garbage included. Only G1 is made to collect then;
+        # with our collector a small heap full of garbage would refuse all there is, and so never be collected.
+        "indices.breaker.total.use_real_memory": "false",
     }
     if elasticsearch:
         settings["xpack.security.enabled"] = "false"
