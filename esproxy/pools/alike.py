@@ -7,7 +7,9 @@ a field alias for it, by a name that is made of the tenant and the path, and tha
 pool of an index without the field has no such name, whoever is in it: so the answer is what it would be if nobody else were
 there.
 
-An alias is claimed like a field, and stays. It is no field of an index: no index tells of it, no pattern reaches it.
+An alias is claimed like a field, and stays. It is no field of an index: no index tells of it, no pattern reaches it. A tenant can
+make many, by fields that come and go; so they only take of a pool what new indices would: one that takes no more of those, takes
+no more aliases, and what is left up to the node's own limit is for fields of the indices in it.
 
 Not for what no alias can stand for: objects, nested objects and what is in them, keys of ``flattened``; nor for an index that is
 alone in its pool, whose patterns the node expands, or one of another layout.
@@ -17,16 +19,18 @@ from __future__ import annotations
 
 from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
+from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field
 from esproxy.catalogue.fields import KEYED, alike
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed
 from esproxy.pools.pooled import Pooled
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
 
 WITHOUT = KEYED | {"object", "nested", "alias", "join", "percolator", "completion", "passthrough", "semantic_text"}
 VARIANTS = 20  # of a name: an index that was made anew may have got another field by the same path
+REMEMBERED = 100_000  # aliases that are not claimed again
 
 
 def called_alike(request: Pooled, targets: list[Target], why: Divided) -> Steps[bool]:
@@ -43,9 +47,14 @@ def called_alike(request: Pooled, targets: list[Target], why: Divided) -> Steps[
             return False
     for k in range(VARIANTS):
         name = alike(request.tenant, path, k)
-        if (yield from _put_everywhere(request, name, wanted)):
-            request.alike[path] = name
-            return True
+        try:
+            yield from put_everywhere(request.cat, name, wanted)
+        except Taken:
+            continue
+        except Full:
+            return False
+        request.alike[path] = name
+        return True
     return False
 
 
@@ -62,9 +71,9 @@ def _can_be_alias(path: str, fields: dict[str, Field]) -> bool:
     return not nested and definition.get("type", "object") not in WITHOUT
 
 
-def _put_everywhere(request: Pooled, name: str, wanted: dict[str, str]) -> Steps[bool]:
-    """False where a pool has the name for another field."""
-    cat = request.cat
+def put_everywhere(cat: Catalogue, name: str, wanted: dict[str, str]) -> Steps[None]:
+    """Make a field alias in pools. ``wanted``: physical index → physical path. Raises Taken or Full, in pools before which others
+    may have it already."""
     left = {physical: path for physical, path in wanted.items() if (physical, name, path) not in cat.alike}
     for physical, path in left.items():
         definition = {"type": "alias", "path": path}
@@ -74,19 +83,21 @@ def _put_everywhere(request: Pooled, name: str, wanted: dict[str, str]) -> Steps
                 raise Taken
             if name in claims.fields:
                 raise NoChange
-            if len(claims.fields) >= cat.caps.node_fields:
-                raise Refusal("the pool of an index has become full of fields")
+            if len(claims.fields) >= cat.caps.fields:
+                raise Full
             claims.fields[name] = definition
 
-        try:
-            if (yield from change(cat, Claims, names.claims_id(physical), claim)) is None:
-                raise Failed("a pool has no record of its fields")
-        except Taken:
-            return False
+        if (yield from change(cat, Claims, names.claims_id(physical), claim)) is None:
+            raise Failed("a pool has no record of its fields")
         yield from cat.store.put_mapping(physical, {name: definition})
+        if len(cat.alike) >= REMEMBERED:
+            cat.alike.clear()
         cat.alike.add((physical, name, path))
-    return True
 
 
 class Taken(Exception):
     """The name stands for another field in a pool."""
+
+
+class Full(Exception):
+    """A pool has no room for aliases."""

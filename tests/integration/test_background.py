@@ -21,6 +21,7 @@ from esproxy.catalogue.context import Caps, Catalogue, Times
 from esproxy.catalogue.pools import Plan
 from esproxy.catalogue.sharing import Sharing, lines, sharing
 from esproxy.catalogue.store import Steps, Store
+from esproxy.pools.alike import Full, Taken, put_everywhere
 from esproxy.procedures.audit import audit
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
@@ -171,6 +172,35 @@ def test_index_deleted_and_recreated_often_never_runs_out_of_fields(node_url: st
 
     asyncio.run(run())
     assert len(used) > 3, used
+
+
+def test_aliases_of_searches_leave_a_pool_room_for_fields(node_url: str, prefix: str) -> None:
+    """Whoever makes many of them finds no room any more; indices in the pool get their new fields as before."""
+    fields = {f"f{n}": {"type": "keyword"} for n in range(20)}
+
+    async def run() -> None:
+        async with worker(node_url, prefix, Caps(fields=10, node_fields=30)) as one:
+            entry = await one.run(create(one.cat, f"{prefix}t", prefix, Plan("shared", {}, {"index.number_of_replicas": 0})))
+            first = dict(list(fields.items())[:4])
+            added = await one.run(add_fields(one.cat, f"{prefix}t", prefix, entry.n, entry.physical, first))
+            wanted = {entry.physical: added["f0"].physical}
+            for n in range(6):
+                await one.run(put_everywhere(one.cat, f"f0~{n}~000", wanted))
+            for name in ("f0~6~000", "f0~7~000"):
+                with pytest.raises(Full):
+                    await one.run(put_everywhere(one.cat, name, wanted))
+            await one.run(put_everywhere(one.cat, "f0~5~000", wanted))
+            one.cat.alike.clear()
+            await one.run(put_everywhere(one.cat, "f0~5~000", wanted))
+            with pytest.raises(Taken):
+                await one.run(put_everywhere(one.cat, "f0~5~000", {entry.physical: added["f1"].physical}))
+            added = await one.run(add_fields(one.cat, f"{prefix}t", prefix, entry.n, entry.physical, fields))
+            assert added.keys() == fields.keys()
+            with httpx.Client(base_url=node_url, timeout=60) as http:
+                mapping = http.get(f"/{entry.physical}/_mapping").raise_for_status().json()[entry.physical]["mappings"]
+            assert len([each for each in mapping["properties"].values() if each["type"] == "alias"]) == 6
+
+    asyncio.run(run())
 
 
 # --- what is not ours -------------------------------------------------------------------------------------------
