@@ -156,9 +156,7 @@ def _one_of_many(targets: list[Target], query: dict[str, str], body: bytes) -> b
     return orjson.dumps(header) + b"\n" + exact.dumps(tree) + b"\n"
 
 
-def by_alias(
-    request: Pooled, path: list[str], targets: list[Target], query: dict[str, str], body: bytes
-) -> Steps[Answer]:
+def by_alias(request: Pooled, path: list[str], targets: list[Target], query: dict[str, str], body: bytes) -> Steps[Answer]:
     """One call over all, by another name for them."""
     alias = names.MANY + request.cat.new_id()
     pools = list(dict.fromkeys(target.physical for target in targets if not target.dedicated))
