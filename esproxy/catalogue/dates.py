@@ -6,6 +6,7 @@ it. Facts were read off running nodes (tests/integration/test_inference.py holds
 
 * ``strict_date_optional_time``: Elasticsearch wants a whole date before ``T``, four digits of year (or ``-`` and four) and one
   zone; OpenSearch takes ``2020T10``, years of up to nine digits with a sign, and an offset ``+0100`` or ``Z`` after a zone.
+  Elasticsearch before 9 asks Java's parser when its own fails, and so takes ``2020T10`` and ``Z+01`` as well.
 * Patterns with ``y``, the year of an era: Elasticsearch checks the date, OpenSearch does not (``2020/02/30`` makes a date
   field, and the document is refused afterwards). With ``u`` both do.
 
@@ -26,6 +27,7 @@ from esproxy.errors import Refusal
 
 DEFAULT = "strict_date_optional_time||epoch_millis"  # what a date field has when no format is shown
 DETECTED = (DEFAULT, "yyyy/MM/dd HH:mm:ss||yyyy/MM/dd||epoch_millis")  # tried when the mapping names no formats
+OWN_PARSER_SINCE = (9,)  # of Elasticsearch
 EPOCHS = ("epoch_millis", "epoch_second")  # take numbers only, and numbers are never tried
 
 Matcher = Callable[[str], bool]
@@ -49,19 +51,21 @@ class DateFormat:
 
 
 @cache
-def date_format(text: str, engine: str) -> DateFormat:
+def date_format(text: str, engine: str, version: tuple[int, ...]) -> DateFormat:
     """A format of ``dynamic_date_formats``: alternatives joined by ``||``. Refuses what is not understood."""
     if engine == "elasticsearch":
         text = text.removeprefix("8")  # an old way to name Java's patterns, which OpenSearch goes on to show
-    alternatives = [_alternative(part, engine) for part in text.split("||") if part not in EPOCHS]
+    alternatives = [_alternative(part, engine, version) for part in text.split("||") if part not in EPOCHS]
     if not alternatives:
         raise Refusal(f"Epoch [{text}] is not supported as dynamic date format", type="mapper_parsing_exception")
     return DateFormat(text, lambda value: any(match(value) for match in alternatives))
 
 
-def _alternative(name: str, engine: str) -> Matcher:
+def _alternative(name: str, engine: str, version: tuple[int, ...]) -> Matcher:
     if name == "strict_date_optional_time":
-        return _elasticsearch_iso if engine == "elasticsearch" else _opensearch_iso
+        if engine == "opensearch":
+            return _opensearch_iso
+        return _elasticsearch_iso if version >= OWN_PARSER_SINCE else _either_iso
     return _Pattern(name, engine).matches
 
 
@@ -73,10 +77,15 @@ _OS_ISO = re.compile(
     rf"(?P<u>\d{{4}}|-\d{{4,9}}|\+\d{{5,9}})(?:-(?P<M>\d\d)(?:-(?P<d>\d\d))?)?(?:T(?:{_TIME}(?P<zone>.+)?)?)?", re.ASCII
 )
 _OFFSET = re.compile(OFFSET, re.ASCII)
-_PREFIXED = re.compile(r"(?:UTC|GMT|UT)([+-])(\d{1,2})(?::?([0-5]\d)(?::?([0-5]\d))?)?", re.ASCII)
-_OS_PREFIXED = re.compile(r"(?:UTC|GMT|UT)([+-])(\d\d)(?::([0-5]\d)(?::([0-5]\d))?)?", re.ASCII)
+_PREFIXED = re.compile(
+    r"(?:UTC|GMT|UT)[+-](?P<hours>\d{1,2})(?:(?P<colon>:?)(?P<minutes>[0-5]\d)(?:(?P=colon)(?P<seconds>[0-5]\d))?)?", re.ASCII
+)
+_OS_PREFIXED = re.compile(r"(?:UTC|GMT|UT)[+-](?P<hours>\d\d)(?::(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d))?)?", re.ASCII)
 _OS_OFFSET = re.compile(r"[+-]\d\d(?::[0-5]\d(?::[0-5]\d)?)?", re.ASCII)
 _OS_SECOND = re.compile(r"(.*?)([+-]\d\d[0-5]\d|Z)", re.ASCII)
+_JAVA_YEAR = re.compile(r"(?!-0000)-?\d{4}", re.ASCII)
+_JAVA_ZONES = re.compile(r"([A-Za-z].*?|[+-]\d\d:[0-5]\d(?::[0-5]\d)?|)([+-]\d\d(?:[0-5]\d)?|Z|)", re.ASCII)
+_JAVA_PREFIXED = re.compile(r"(?:UTC|GMT|UT)[+-](?P<hours>\d\d):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d))?", re.ASCII)
 
 
 def _elasticsearch_iso(text: str) -> bool:
@@ -85,6 +94,26 @@ def _elasticsearch_iso(text: str) -> bool:
         return False
     zone = found["zone"]
     return zone is None or _is_offset(zone, _OFFSET) or _is_zone(zone, _PREFIXED)
+
+
+def _either_iso(text: str) -> bool:
+    """Elasticsearch 8: its own parser, or Java's."""
+    if _elasticsearch_iso(text):
+        return True
+    found = _OS_ISO.fullmatch(text)
+    if found is None or _JAVA_YEAR.fullmatch(found["u"]) is None or not _numbers_hold(found.groupdict()):
+        return False
+    zone = found["zone"]
+    if zone is None:
+        return True
+    zones = _JAVA_ZONES.fullmatch(zone)
+    if zones is None:
+        return False
+    first, second = zones.groups()
+    if first and not (_is_offset(first, _OFFSET) or (first not in ("GMT+0", "GMT-0") and _is_zone(first, _JAVA_PREFIXED))):
+        return False
+    # The second offset counts where there is no first, and with a whole date.
+    return not second or _is_offset(second, _OFFSET) or bool(first and found["d"] is None)
 
 
 def _opensearch_iso(text: str) -> bool:
@@ -116,9 +145,9 @@ def _is_offset(text: str, form: re.Pattern[str]) -> bool:
 def _is_zone(text: str, prefixed: re.Pattern[str]) -> bool:
     """A region of the tz database, or an offset from UTC by name."""
     if (found := prefixed.fullmatch(text)) is not None:
-        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+        hours, minutes, seconds = (int(found[part] or 0) for part in ("hours", "minutes", "seconds"))
         # A single digit of hours stands alone.
-        alone = len(found[2]) == 2 or found[3] is None
+        alone = len(found["hours"]) == 2 or found["minutes"] is None
         return alone and (hours, minutes, seconds) <= (18, 0, 0)
     return text in _regions()
 

@@ -124,16 +124,17 @@ class DynamicRules:
 def compile_rules(mapping: Mapping[str, Any], settings: Mapping[str, Any], engine: str, version: str) -> DynamicRules:
     """Refuses what cannot be applied here: date formats and expressions that are not understood."""
     limits = {key.removeprefix("index.").removeprefix("mapping."): value for key, value in settings.items()}
-    formats = mapping.get("dynamic_date_formats", DETECTED)
+    declared = mapping.get("dynamic_date_formats", DETECTED)
+    formats = [declared] if isinstance(declared, str) else declared
     length = limits.get("field_name_length.limit")
     return DynamicRules(
         engine=engine,
-        version=tuple(int(part) for part in re.findall(r"\d+", version)[:3]),
+        version=numbers(version),
         dynamic=dynamic_of(mapping),
         subobjects=not is_false(mapping.get("subobjects")),
         date_detection=not is_false(mapping.get("date_detection")),
         numeric_detection=str(mapping.get("numeric_detection", False)).lower() == "true",
-        date_formats=tuple(date_format(text, engine) for text in ([formats] if isinstance(formats, str) else formats)),
+        date_formats=tuple(date_format(text, engine, numbers(version)) for text in formats),
         built_in_formats="dynamic_date_formats" not in mapping,
         templates=templates(mapping.get("dynamic_templates", []), engine),
         runtime=frozenset(mapping.get("runtime", {})),
@@ -142,6 +143,10 @@ def compile_rules(mapping: Mapping[str, Any], settings: Mapping[str, Any], engin
         nested_fields=int(limits.get("nested_fields.limit", 50 if engine == "opensearch" or version.startswith("8.") else 100)),
         name_length=None if length is None else int(length),
     )
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def is_false(value: Any) -> bool:

@@ -2,19 +2,25 @@
 
 * A name with dots is the same as objects in objects; where ``subobjects`` is off, objects are the same as names with dots.
 * A field is new once per document: its first value decides, and what comes after is parsed by it. Null and ``[]`` decide
-  nothing. Before 9, every value of a new field is asked what the field would be, and a document of two minds is refused.
+  nothing.
 * An array that makes a field ``float`` and holds 128 to 4096 values makes it a ``dense_vector`` instead, whatever else is in
   it.
+* Before 9, every value of a new field is asked what the field would be, and a document of two minds is refused. An array after
+  which there have been 128 to 4096 values, those of other arrays too, makes the vector, and a value after that is of another
+  mind. The document is then read anew, and each array says the dimensions by all that is in it; where they do not agree on
+  a number that can be, the field has none and the document is refused.
 * Under ``dynamic: runtime`` leaves become runtime fields, and objects are passed through without being mapped.
 * ``copy_to`` brings values to fields that may be new, by the same rules, from the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from esproxy.catalogue.dates import DEFAULT
 from esproxy.catalogue.documents import Field
 from esproxy.catalogue.dynamic_rules import (
     ARRAY_TYPES,
@@ -38,6 +44,7 @@ from esproxy.errors import Failed, Refusal
 VECTOR_SINCE = (8, 11)
 FIRST_DECIDES_SINCE = (9,)
 VECTOR_DIMS = range(128, 4097)
+_CLOSES = object()  # the end of an array among its values
 # Types whose value may be an object: where subobjects are off, an object under any other leaf is more names with dots.
 OBJECT_VALUES = ARRAY_TYPES | frozenset(
     "flattened histogram aggregate_metric_double exponential_histogram rank_features sparse_vector percolator join semantic_text"
@@ -64,11 +71,16 @@ class ElasticsearchWalk:
         self._fields_added = 0
         self._not_vectors: set[str] = set()  # new fields that came from a template or a copy
         self._copying = False
-        self._guessed: set[str] = set()  # new fields that a value of this document has made
+        self._guessed: Counter[str] = Counter()  # new fields by how many values of this document have been asked for the type
+        self._arrays: dict[str, list[Any]] = {}  # before 9, those of new fields
+        self._open: set[str] = set()
+        self._every_value_decides = rules.version < FIRST_DECIDES_SINCE
         self.new: dict[str, Definition] = {}
 
     def document(self, document: dict[str, Any]) -> None:
         self._members(document, self._root)
+        if self._every_value_decides:
+            self._dimensions()
 
     def _members(self, members: dict[str, Any], at: _At, front: str = "") -> None:
         for key, value in members.items():
@@ -133,7 +145,7 @@ class ElasticsearchWalk:
                 self._enter(path, mapper, value, at)
             elif not at.subobjects and mapper["type"] not in OBJECT_VALUES:
                 self._members(value, at, f"{name}.")
-            elif path in self._guessed and self._rules.version < FIRST_DECIDES_SINCE:
+            elif path in self._guessed and self._every_value_decides:
                 raise _no_merge(path)
             return
         if at.dynamic == STRICT:
@@ -177,14 +189,30 @@ class ElasticsearchWalk:
                     self._add(path, name, definition)
                     self._not_vectors.add(path)
                     return
-        elif mapper["type"] in ARRAY_TYPES:
+        elif mapper["type"] in ARRAY_TYPES and not (self._every_value_decides and path in self._guessed):
             return
+        outermost = path not in self._open
+        if outermost and self._every_value_decides:
+            self._open.add(path)
+            self._arrays.setdefault(path, []).append(values)
         for value in values:
             self._field(name, value, at)
+        if outermost:
+            self._open.discard(path)
         if self.new.get(path) == {"type": "float"} and path not in self._not_vectors and self._rules.version >= VECTOR_SINCE:
-            dims = sum(value is not None and not isinstance(value, dict | list) for value in values)
+            here = sum(value is not None and not isinstance(value, dict | list) for value in values)
+            dims = self._guessed[path] if self._every_value_decides else here
             if dims in VECTOR_DIMS:
                 self.new[path] = {"type": "dense_vector", "dims": dims, "index": True, "similarity": "cosine"}
+
+    def _dimensions(self) -> None:
+        """What new vectors have before 9."""
+        for path, definition in self.new.items():
+            if definition["type"] == "dense_vector" and path not in self._not_vectors:
+                told = {dims for values in self._arrays[path] for dims in _runs(values)}
+                definition.pop("dims")
+                if len(told) == 1 and max(told) in range(1, VECTOR_DIMS.stop):
+                    definition["dims"] = told.pop()
 
     def _leaf(self, path: str, name: str, value: Any, at: _At) -> None:
         mapper = self._leaf_mapper(path)
@@ -194,9 +222,9 @@ class ElasticsearchWalk:
             if at.dynamic == FALSE:
                 return
             mapper = self._new_leaf(path, name, value, at)
-        elif self._rules.version < FIRST_DECIDES_SINCE and path in self._guessed:
+        elif self._every_value_decides and path in self._guessed:
             self._check_alike(path, name, value, mapper)
-        elif self._rules.version < FIRST_DECIDES_SINCE and path in self.new and mapper["type"] in OBJECTS:
+        elif self._every_value_decides and path in self.new and mapper["type"] in OBJECTS:
             raise _no_merge(path)
         if "copy_to" in mapper and not self._copying:
             self._copy(mapper["copy_to"], value)
@@ -206,8 +234,17 @@ class ElasticsearchWalk:
         kind, form = self._rules.kind(value)
         template = self._rules.template(path, name, kind)
         other = self._rules.default(kind, form) if template is None else self._rules.from_template(template, name, kind, form)
-        if RUNTIME not in mapper and mapper["type"] != other["type"] and mapper["type"] not in ARRAY_TYPES:
+        self._guessed[path] += 1
+        if RUNTIME in mapper:
+            return
+        if mapper["type"] != other["type"]:
             raise Refusal(f"mapper [{path}] cannot be changed from type [{mapper['type']}] to [{other['type']}]")
+        if mapper["type"] in ("date", "date_nanos"):
+            usual = {"format": DEFAULT, "locale": "en"}
+            differ = [(key, mapper.get(key, text), other.get(key, text)) for key, text in usual.items()]
+            told = [f"\n\tCannot update parameter [{key}] from [{was}] to [{now}]" for key, was, now in differ if was != now]
+            if told:
+                raise Refusal(f"Mapper for [{path}] conflicts with existing mapper:{''.join(told)}")
 
     def _new_leaf(self, path: str, name: str, value: Any, at: _At) -> Definition:
         kind, form = self._rules.kind(value)
@@ -229,7 +266,7 @@ class ElasticsearchWalk:
         if self._copying:
             self._not_vectors.add(path)
         self._add(path, name, definition)
-        self._guessed.add(path)
+        self._guessed[path] += 1
         return definition
 
     def _copy(self, copy_to: str | list[str], value: Any) -> None:
@@ -251,6 +288,29 @@ class ElasticsearchWalk:
             reason = f"Limit of total fields [{self._rules.total_fields}] has been exceeded while adding new fields"
             raise document_error(self._rules, f"{reason} [{self._fields_added}]", key=name, value=True)
         self.new |= added
+
+
+def _runs(values: list[Any]) -> Iterator[int]:
+    """How many dimensions the reader of vectors counts: whatever comes before the next bracket that closes, brackets that open
+    among it. What comes after that is another vector to it."""
+    counted: int | None = 0
+    for token in _tokens(values):
+        if token is _CLOSES:
+            if counted is not None:
+                yield counted
+            counted = None
+        elif counted is not None:
+            counted += 1
+        elif token is not None:
+            counted = 0
+
+
+def _tokens(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        yield value
+        if isinstance(value, list):
+            yield from _tokens(value)
+    yield _CLOSES
 
 
 def _no_merge(path: str) -> Refusal:

@@ -196,10 +196,11 @@ class Store:
         body = orjson.dumps({"actions": [{"remove": {"indices": indices, "alias": alias}}]})
         parsed((yield self.call("POST", b"/_aliases", body)), 200, 404)
 
-    def put_mapping(self, name: str, properties: dict[str, Any], runtime: dict[str, Any] | None = None) -> Steps[None]:
-        """Add fields, also ``runtime`` ones; what the node refuses is a Refusal. A node merges some changes of a known field
-        silently (``ignore_above``), so nothing is put that the pool's Claims do not hold in the same form."""
-        mapping = {"properties": properties} | ({"runtime": runtime} if runtime else {})
+    def put_mapping(self, name: str, properties: dict[str, Any], root: dict[str, Any] | None = None) -> Steps[None]:
+        """Add fields, and what stands beside them in the mapping (``root``: runtime fields …); what the node refuses is a
+        Refusal. A node merges some changes of a known field silently (``ignore_above``), so nothing is put that the pool's Claims do not
+        hold in the same form."""
+        mapping = {"properties": properties} | (root or {})
         answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps(mapping))
         if answer.status == 400:
             raise _refusal(_error(answer), name)

@@ -16,6 +16,7 @@ import orjson
 from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.documents import Claims, Field, Index
+from esproxy.catalogue.dynamic_rules import is_false
 from esproxy.catalogue.fields import flatten, nest
 from esproxy.catalogue.pools import JUDGED, ROOT
 from esproxy.catalogue.store import Steps
@@ -204,7 +205,8 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
         while "." in path:
             path = path.rpartition(".")[0]
             paths.setdefault(fields[path].physical, {"type": fields[path].type.get("type", "object")})
-    refused = yield from _put(request, target, {**root, "properties": nest(paths)})
+    dotted = is_false(target.index.mapping.get("subobjects"))
+    refused = yield from _put(request, target, {**root, "properties": nest(paths, subobjects=not dotted)})
     if refused is not None:
         return refused
     if target.index.reason is not None and definitions:

@@ -21,7 +21,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
-from esproxy.catalogue.dynamic_rules import RUNTIME
+from esproxy.catalogue.dynamic_rules import RUNTIME, is_false
 from esproxy.catalogue.fields import as_created, for_node, held, nest, physical_path, place, size
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
@@ -63,7 +63,10 @@ def add_fields(
         yield from seal(cat, stored.doc.family, physical)
     try:
         made = {path: {key: value for key, value in each.items() if key != RUNTIME} for path, each in runtime.items()}
-        yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields)), made)
+        root: dict[str, Any] = {"runtime": made} if made else {}
+        if dotted := is_false(stored.doc.mapping.get("subobjects")):
+            root["subobjects"] = False  # by which Elasticsearch 8 knows that a name with dots is one
+        yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields), subobjects=not dotted), root)
     except Refusal as error:
         for path, placing in placed.items():
             for sent, written in ((placing.physical, path), (placing.physical.rpartition(".")[2], path.rpartition(".")[2])):

@@ -24,6 +24,7 @@ from tests.integration.inference_documents import (
     TOTAL,
     VALUES,
     VECTORS,
+    VECTORS_OF_ARRAYS,
     Mapping,
     floats,
     template,
@@ -166,6 +167,7 @@ ELASTICSEARCH: dict[str, Case] = {
     "runtime total fields": Case(
         {"runtime": {"x": {"type": "long"}, "y": {"type": "long"}}}, [dict.fromkeys("abcd", 1), dict.fromkeys("abc", 1)], TOTAL
     ),
+    "vectors of several arrays": Case({}, VECTORS_OF_ARRAYS),
     "subobjects off": Case(
         {"subobjects": False},
         [

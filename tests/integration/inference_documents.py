@@ -191,6 +191,26 @@ VECTORS: list[Mapping] = [
     {"y": 0.5},
     {"y": floats(128)},
 ]
+VECTORS_OF_ARRAYS: list[Mapping] = [
+    {"a": [[floats(3)], floats(128)]},
+    {"b": [floats(127), [0.5]]},
+    {"c": [{"a": floats(128)}, {"a": floats(3)}]},
+    {"d": [None, *floats(128)]},
+    {"e": [[], *floats(128)]},
+    {"f": [[0.5], *floats(127)]},
+    {"g": [*floats(4095), [0.5]]},
+    {"h": [*floats(4096), []]},
+    {"i": [floats(128), None]},
+    {"j": [floats(128), []]},
+    {"k": [floats(128), [0.5]]},
+    {"l": [floats(128), 1]},
+    {"m": [{"a": floats(128)}, {"a": "x"}]},
+    {"n": [floats(128), {"a": 1}]},
+    {"o": [*floats(128), {}]},
+    {"p": [{"a": floats(2048)}, {"a": floats(2049)}]},
+    {"q": [floats(4090), floats(10)]},
+    {"r": [[[floats(130)]]]},
+]
 COPIES: Mapping = {
     "a": {"type": "keyword", "copy_to": ["b", "c.d"]},
     "e": {"type": "keyword", "copy_to": "f"},

@@ -170,12 +170,12 @@ def test_values_of_a_field_that_is_there_make_none_in_any_version():
 )
 def test_date_format_that_is_not_understood_is_refused(form: str) -> None:
     with pytest.raises(Refusal, match="not supported"):
-        date_format(form, "elasticsearch")
+        date_format(form, "elasticsearch", (9,))
 
 
 def test_date_format_of_an_epoch_is_refused() -> None:
     with pytest.raises(Refusal, match=r"Epoch \[epoch_second\] is not supported as dynamic date format"):
-        date_format("epoch_second", "opensearch")
+        date_format("epoch_second", "opensearch", (3,))
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+", "(a|b)*", r"(a)\1", "(a", "[a-", r"\p{Alpha}"])
