@@ -198,8 +198,8 @@ class Store:
 
     def put_mapping(self, name: str, properties: dict[str, Any], root: dict[str, Any] | None = None) -> Steps[None]:
         """Add fields, and what stands beside them in the mapping (``root``: runtime fields …); what the node refuses is a
-        Refusal. A node merges some changes of a known field silently (``ignore_above``), so nothing is put that the pool's Claims do not
-        hold in the same form."""
+        Refusal. A node merges some changes of a known field silently (``ignore_above``), so nothing is put that the pool's
+        Claims do not hold in the same form."""
         mapping = {"properties": properties} | (root or {})
         answer = yield self.call("PUT", path(name, "_mapping"), orjson.dumps(mapping))
         if answer.status == 400:

@@ -162,6 +162,37 @@ def test_values_of_a_field_that_is_there_make_none_in_any_version():
     assert new({"a": [1, None, 2]}, ("elasticsearch", "8.19.13")) == {"a": {"type": "long"}}
 
 
+@pytest.mark.parametrize(("text", "before_9"), [("2020T10", True), ("2020-01-01T10Z+01", True), ("+12020T10", False)])
+def test_date_that_javas_parser_alone_takes_is_one_before_9(text: str, before_9: bool) -> None:
+    for version, taken in ((8, 19), before_9), ((9, 4), False):
+        assert date_format("strict_date_optional_time", "elasticsearch", version).matches(text) is taken
+
+
+def test_dates_of_two_formats_in_a_new_field_are_refused_before_9() -> None:
+    document = {"a": ["2020-01-01", "2020/01/01"]}
+    with pytest.raises(Refusal, match=r"parameter \[format\] from \[strict_date.*\n.*\[locale\] from \[en\] to \[\]"):
+        new(document, ("elasticsearch", "8.19.13"))
+    assert new(document, ("elasticsearch", "9.4.3")) == {"a": {"type": "date"}}
+
+
+@pytest.mark.parametrize(
+    ("values", "before_9", "since"),
+    [
+        ([0.5] * 130, 130, 130),
+        ([*[0.5] * 130, None], 131, 130),
+        ([*[0.5] * 127, [0.5]], 129, None),
+        ([[0.5] * 64, [0.5] * 64], "none", None),
+        ([*[0.5] * 4096, []], "none", 4096),
+    ],
+)
+def test_vector_has_the_dimensions_that_the_version_counts(values: list[Any], before_9: Any, since: int | None) -> None:
+    def dims(version: str) -> Any:
+        field = new({"a": values}, ("elasticsearch", version))["a"]
+        return field.get("dims", "none") if field["type"] == "dense_vector" else None
+
+    assert (dims("8.19.13"), dims("9.4.3")) == (before_9, since)
+
+
 # --- what is refused when it is declared -----------------------------------------------------------
 
 
