@@ -26,13 +26,6 @@ time.sleep(600)
 """
 
 
-def test_session_node_answers_with_its_version(node_url: str, engine: Engine) -> None:
-    version = httpx.get(f"{node_url}/").json()["version"]
-
-    assert version["number"] == engine.version
-    assert version.get("distribution", "elasticsearch") == engine.family
-
-
 def test_cluster_started_and_stopped_leaves_nothing(engine_name: str, on_progress: ProgressPrinter) -> None:
     with EmbeddedCluster(engine_name, on_progress=on_progress) as cluster:
         group, folder = cluster.nodes[0].pid, cluster.nodes[0].folder

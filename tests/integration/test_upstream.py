@@ -10,6 +10,7 @@ import httpx
 import orjson
 import pytest
 
+from esproxy.embedded import Engine as Installed
 from esproxy.exchange import Answer, Call, Send
 from esproxy.upstream.client import Engine
 from esproxy.upstream.engine_api import EngineLike
@@ -34,6 +35,13 @@ async def index(upstream: EngineLike) -> AsyncIterator[str]:
     name = f"upstream-{uuid4().hex[:12]}"
     yield name
     await ask(upstream, "DELETE", f"/{name}?ignore_unavailable=true")
+
+
+def test_session_node_answers_with_its_version(node_url: str, engine: Installed) -> None:
+    version = httpx.get(f"{node_url}/").json()["version"]
+
+    assert version["number"] == engine.version
+    assert version.get("distribution", "elasticsearch") == engine.family
 
 
 async def ask(upstream: EngineLike, method: str, target: str, body: bytes = b"", held: bool = False) -> Answer:
