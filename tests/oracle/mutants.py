@@ -156,8 +156,7 @@ REWRITING = [
     ),
     Mutant("scripts of a reindex go as they are", replaced(reindex, "guarded", _as_written), ("reindex.scripted",)),
     Mutant("nothing is around a pipeline", instead(ingest, "outside", _inside_alone), ("ingest.running",)),
-    # On Elasticsearch no scenario notices it yet; tests/unit/gateway does, for both.
-    Mutant("names in a pipeline go as they are", _pipelines_as_written, ("ingest.running",), ("os",)),
+    Mutant("names in a pipeline go as they are", _pipelines_as_written, ("ingest.running",)),
     Mutant("filter_path is forgotten", replaced(FilterPath, "apply", unchanged), ("root.response_filtering",)),
 ]
 
