@@ -220,12 +220,14 @@ DEVIATIONS: tuple[Deviation, ...] = (
         name="declared-once",
         construct=(
             "settings that bound what a request may ask for (`index.max_…`) or decide what answers hold, `runtime` and `derived`"
-            " fields of a mapping, and `copy_to` a field that it does not have, for an index that exists; fields of type `lookup`"
+            " fields of a mapping, and `copy_to` a field that it does not have, for an index that exists; fields of type"
+            " `lookup`; `runtime` and `derived` fields whose name begins with an underscore"
         ),
         differs="they are refused; the others are declared when the index is created, fields also in a request",
         reason=(
             "the cluster has them once for the physical index, which other indices share (one made with them has its own); and it"
-            " looks values up in a whole physical index without a filter, so others would show"
+            " looks values up in a whole physical index without a filter, so others would show; a field that is made hides the"
+            " meta field of its name, and filters are on those"
         ),
         way_out="declare them at once; look documents up with a second search, or place the index in another layout",
         still="the answer is a 400 in Elasticsearch's shape",

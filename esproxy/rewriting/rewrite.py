@@ -265,7 +265,7 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     """What a search cannot ask of a pool, because a filter does not reach it: the terms of the physical index. Raises Refusal.
     A pool of one has nobody else's."""
     if marks & Mark.RUNTIME:
-        _check_defined(orjson.loads(body), resolver)
+        _check_defined(orjson.loads(body))
     escaped = b"\\" in body
     if (escaped or b"search_pipeline" in body) and isinstance(orjson.loads(body).get("search_pipeline"), dict):
         raise Refusal("[search_pipeline] is not available for indices in a pool: what a pipeline makes of a search is not seen")
@@ -281,11 +281,12 @@ def asks_for_profile(body: bytes) -> bool:
     return (b"profile" in body or b"\\" in body) and orjson.loads(body).get("profile") not in (None, False, "false")
 
 
-def _check_defined(tree: dict[str, Any], resolver: PoolResolver) -> None:
-    """Fields that a request defines."""
+def _check_defined(tree: dict[str, Any]) -> None:
+    """Fields that a request defines. Elasticsearch lets one stand for the meta field of its name, in the filter around the query
+    too: ``_index`` tells indices of a tenant's own from pools there."""
     for defined in ("runtime_mappings", "derived"):
         fields = tree.get(defined) or {}
-        if resolver.fields.underscored and any(name.startswith("_") for name in fields):
+        if any(name.startswith("_") for name in fields):
             raise Refusal("a request cannot define fields that begin with an underscore, which could hide the pool's own")
         for name, definition in fields.items():
             refuse_lookup(name, definition)

@@ -52,7 +52,6 @@ class FieldNames:
         self.defined: frozenset[str] = frozenset()  # by the request itself, under names that stay as they are
         self.none = False  # hits are wanted without metadata
         self.routed: int | None = None  # how often ``_routing`` was asked for, where somebody looks into it; else it is refused
-        self.underscored = False  # a name was seen that would hide a meta field if the request itself defined it
 
     def physical(self, name: str) -> str:
         """What to send for a path or pattern, with ``^boost`` or ``:order`` behind it or not. Raises Refusal."""
@@ -66,7 +65,6 @@ class FieldNames:
                     self.routed += 1
                     return name
                 raise Refusal(f"the field [{bare}] cannot be used in this way for an index in a pool")
-            self.underscored = self.underscored or bare not in ("_source", "_index", "_score", "_doc")
             if bare in META:
                 return name
         elif "#" in name and any(name.partition("#")[0] in target.joins for target in self.targets):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.oracle.attack import BULK, RAW, bulk, request, row, search
+from tests.oracle.attack import BULK, RAW, SEARCH, bulk, request, row, search
 
 # --- B: names in bodies ----------------------------------------------------------------------------------
 
@@ -136,6 +136,22 @@ search(
     400,
     404,
 )
+# A field of the attacker's own making stands for the one of its name that tells indices, or tenants, in a filter.
+for kind, name, value in (
+    ("runtime_mappings", "_index", "acme.books"),
+    ("runtime_mappings", "_index", RAW),
+    ("runtime_mappings", "_routing", "zenith.1:"),
+    ("derived", "_index", "acme.books"),
+):
+    made = {name: {"type": "keyword", "script": {"source": f"emit('{value}')"}}}
+    row(
+        "B24",
+        request("POST", "/books,lib/_search", {"size": 0, kind: made, "aggs": {"a": {"terms": {"field": "secret.keyword"}}}}),
+        200,
+        400,
+        twin=SEARCH,
+        before=(request("PUT", "/lib/_doc/1?refresh=true", {"secret": "own"}),),
+    )
 search("B25", {"indices_boost": [{RAW: 2}]}, 400, 404)
 search("B25", {"indices_boost": {RAW: 2}}, 400, 404)
 search("B26", {"pit": {"id": "46ToAwMDaWR4"}}, 400, 404, target="/_search")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 
 from esproxy.catalogue.documents import Alias
 from esproxy.exchange import Send
@@ -73,6 +74,16 @@ def test_names_in_a_query_over_both_are_physical_and_leave_the_filter_alone() ->
     by_name, by_id = sent["query"]["bool"]["must"][0]["bool"]["must"]
     assert by_name == {"terms": {"_index": ["acme.big-1"]}} and sent["indices_boost"] == [{"acme.big-1": 2}]
     assert sorted(by_id["terms"]["_id"]) == ["1", "acme.17:1", "acme.18:1"]
+
+
+@pytest.mark.parametrize(("engine", "kind"), [("elasticsearch", "runtime_mappings"), ("opensearch", "derived")])
+@pytest.mark.parametrize("name", ["_index", "_routing"])
+def test_field_that_would_hide_what_the_filter_asks_for_is_refused_unsent(engine: str, kind: str, name: str) -> None:
+    it, node = gate(engine, rules=RULES), Node(hits())
+    made = {name: {"type": "keyword", "script": {"source": "emit('acme.big-1')"}}}
+    status, answer = it.ask("POST", "/*/_search", {"size": 0, kind: made, "aggs": {"a": {"terms": {"field": "w"}}}}, node)
+    assert status == 400 and "underscore" in answer["error"]["reason"]
+    assert node.asked == []
 
 
 def test_hit_of_an_index_outside_the_tenant_s_prefix_is_a_violation() -> None:

@@ -193,6 +193,8 @@ def test_search_by_index_name_as_a_field() -> None:
         ("/logs/_search", {"aggs": {"a": {"significant_terms": {"field": "w", "min_doc_count": 0}}}}),
         ("/logs/_search", {"runtime_mappings": {"_routing": {"type": "keyword"}}}),
         ("/logs/_search", {"runtime_mappings": {"_mine": {"type": "keyword"}}}),
+        *(("/logs/_search", {"runtime_mappings": {name: {"type": "long"}}}) for name in ("_index", "_score", "_doc", "_source")),
+        ("/logs/_field_caps?fields=w", {"runtime_mappings": {"_index": {"type": "keyword"}}}),
         ("/logs/_delete_by_query", {}),
     ],
 )
