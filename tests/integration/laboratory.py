@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.oracle.client import AsgiClient
 from tests.oracle.compare import compare_runs
 from tests.oracle.mutants import Mutant
 from tests.oracle.neighbours import SOME, TENANT, Decoys, physical_indices
+from tests.oracle.patches import BELIEVED
 from tests.oracle.run import Unplayable, play
 from tests.oracle.scenario import Call, Scenario
 
@@ -32,8 +33,9 @@ class Laboratory:
     def app(self) -> AsgiClient:
         return AsgiClient(DataApp(settings=with_keys(load(self.config))), {"x-tenant": TENANT})
 
-    def observe(self, client: AsgiClient, name: str) -> set[str]:
-        """Differences from the bare node and leaks, as text; a scenario that breaks off is one too."""
+    def observe(self, mutant: Mutant | None, name: str) -> set[str]:
+        """Differences from the bare node and leaks, as text; a scenario that breaks off is one too. The app is gone before what
+        it made is deleted: it follows nothing while nothing is sent through it, and a deletion waits for all who follow."""
         seen: set[str] = set()
 
         def watch(scenario: Scenario, call: Call, raw: Raw) -> None:
@@ -42,7 +44,8 @@ class Laboratory:
                 seen.add(f"{call}: a machine")
 
         try:
-            run = play(SCENARIOS[name], client, self.cluster.direct.engine, watch=watch)
+            with BELIEVED(), mutant.make() if mutant else nullcontext(), closing(self.app()) as client:
+                run = play(SCENARIOS[name], client, self.cluster.direct.engine, watch=watch)
         except (Unplayable, ValueError, ConnectionError) as broken:
             return {*seen, f"broke off: {type(broken).__name__}"}
         finally:
@@ -53,8 +56,7 @@ class Laboratory:
 
     def unmutated(self, name: str) -> set[str]:
         if name not in self.known:
-            with closing(self.app()) as client:
-                self.known[name] = self.observe(client, name)
+            self.known[name] = self.observe(None, name)
         return self.known[name]
 
     def caught_by(self, mutant: Mutant) -> str | None:
@@ -64,10 +66,8 @@ class Laboratory:
         here = self.cluster.direct.runs
         first = [name for name in mutant.first if name in here]
         for name in [*first, *(name for name in SAFE if name in here and name not in first)]:
-            usual = self.unmutated(name)
-            with mutant.make(), closing(self.app()) as client:
-                if self.observe(client, name) - usual:
-                    return name
+            if self.observe(mutant, name) - self.unmutated(name):
+                return name
         return None
 
 

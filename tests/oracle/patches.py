@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from esproxy.catalogue.cache import Cache
+
 Patch = Callable[[], AbstractContextManager[Any]]
 
 
@@ -44,3 +46,8 @@ def unchanged(_self: Any, value: Any, *_rest: Any, **_named: Any) -> Any:
 
 def nothing(*_args: Any, **_named: Any) -> None:
     return None
+
+
+# A new proxy believes nothing that it remembers, and deletes and makes nothing in pools, before it has followed the catalogue for
+# a lease, which is seconds. One that nobody works beside may do so at once.
+BELIEVED = replaced(Cache, "held", lambda cache: True)

@@ -15,13 +15,12 @@ from typing import Any
 from esproxy import core
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind, Op
-from esproxy.catalogue.cache import Cache
 from esproxy.rewriting import restore, rewrite
 from esproxy.rewriting.restore import PoolAnswer
 from esproxy.tenancy import target
 from tests.oracle import path_mutants
 from tests.oracle.mutants import Mutant
-from tests.oracle.patches import Patch, all_of, instead, nothing, replaced, unchanged
+from tests.oracle.patches import BELIEVED, Patch, all_of, instead, nothing, replaced, unchanged
 
 # Bindings that no call can show here, with the reason.
 UNREACHABLE = {
@@ -177,7 +176,6 @@ IDS = replaced(PoolAnswer, "id", _believing_id)
 DOCUMENTS = replaced(PoolAnswer, "__call__", _unverified_document)
 ROUTINGS = replaced(PoolAnswer, "routing", lambda self, physical: b"")
 NAMES = replaced(PoolAnswer, "name", _believing_name)
-BELIEVED = replaced(Cache, "held", lambda cache: True)  # short ways rest on memory, which a new proxy does not believe at once
 MATCHED = b'{"query":{"match_all":{}}}'
 RECORD = b'{"index":{"_id":"7"}}\n{"n":1}\n'
 VERIFICATIONS = [
