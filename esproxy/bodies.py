@@ -18,6 +18,7 @@ import orjson
 from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
 from esproxy.bulkaction import check_action
+from esproxy.endless import refuse_endless
 from esproxy.errors import NotValid, Refusal, half_a_character
 from esproxy.languages import LanguageError, painless
 from esproxy.metadata import ingest, scripts
@@ -41,6 +42,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "indices.put_template": refuse_unsafe_types,
     "cluster.put_component_template": refuse_unsafe_types,
     "indices.rollover": refuse_unsafe_types,
+    "termvectors": refuse_endless,
+    "mtermvectors": refuse_endless,
 }
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST

@@ -32,6 +32,7 @@ from esproxy.pools.rendered import msearch_template, search_template
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 from esproxy.pools.search_shards import search_shards
+from esproxy.pools.termvectors import mtermvectors, termvectors
 
 
 class Served(NamedTuple):
@@ -53,6 +54,8 @@ FAMILIES: dict[str, Served] = {
     "explain": Served(documents.explain),
     "bulk": Served(bulk, True),
     "mget": Served(mget),
+    "termvectors": Served(termvectors),
+    "mtermvectors": Served(mtermvectors),
     "search": Served(searches.search),
     "count": Served(searches.search),
     "msearch": Served(msearch),

@@ -37,7 +37,7 @@ def mget(request: Pooled) -> Steps[Reply | Large]:
     body, _ = walk(plan, plan.endpoint.request, request.body, resolver, UNFILTERED, request.pools.max_depth)
     tree = orjson.loads(body)
     asked = _documents(tree, default, plan.query.get("routing"))
-    targets = yield from _targets(request, [name for name, _, _ in asked if name is not None])
+    targets = yield from resolve_each(request, [name for name, _, _ in asked if name is not None])
     docs: list[dict[str, Any]] = []
     refused: dict[int, Refused] = {}
     for name, id, options in asked:
@@ -107,7 +107,7 @@ def _documents(tree: Any, default: str | None, routing: str | None) -> list[tupl
     return out
 
 
-def _targets(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str | Refusal]]:
+def resolve_each(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target | str | Refusal]]:
     directory = yield from request.directory(wanted)
     apart = {name for name in wanted if request.apart(name, directory)}
     if apart and apart == set(wanted):

@@ -301,15 +301,16 @@ def unwrapped(body: bytes) -> bytes:
         return body
     tree = orjson.loads(body)
     for holder in [tree, *tree.get("responses", [])]:
-        error = holder.get("error")
-        if (
-            isinstance(error, dict)
-            and str(error.get("reason", "")).endswith(WRAPPED)
-            and isinstance(error.get("caused_by"), dict)
-        ):
-            inner: dict[str, Any] = error["caused_by"]
-            holder["error"] = {"root_cause": [{key: value for key, value in inner.items() if key != "caused_by"}], **inner}
+        if isinstance(holder.get("error"), dict):
+            holder["error"] = unwrapped_error(holder["error"])
     return orjson.dumps(tree)
+
+
+def unwrapped_error(error: dict[str, Any]) -> dict[str, Any]:
+    inner = error.get("caused_by")
+    if not str(error.get("reason", "")).endswith(WRAPPED) or not isinstance(inner, dict):
+        return error
+    return {"root_cause": [{key: value for key, value in inner.items() if key != "caused_by"}], **inner}
 
 
 def finish(plan: Plan, status: int, headers: Headers, body: bytes) -> Reply:

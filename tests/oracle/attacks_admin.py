@@ -76,7 +76,13 @@ row("B29", request("POST", "/_mtermvectors?index=zenith.books", {"ids": ["1"]}),
 row("B29", request("POST", "/_mtermvectors", {"ids": ["1"], "parameters": {"_index": RAW}}), 200, 400, 404, twin=VECTORS)
 row("B29", request("GET", f"/{RAW}/_mtermvectors?ids=1"), 200, 404, twin=VECTORS)
 MADE_UP = {"doc": {"secret": "canary quick"}, "term_statistics": True}
-row("C06", request("POST", "/books/_termvectors", MADE_UP), 200, twin=VECTORS)
+row("C06", request("POST", "/books/_termvectors", MADE_UP), 200, 400, twin=VECTORS)
+for asked in ("fields=*", "fields=*&field_statistics=true", "term_statistics=true", "fields=secret,_id,_routing,_index"):
+    get("C05", f"/books/_termvectors/1?{asked}", 200, 400, twin=VECTORS)
+row("C06", request("POST", "/books/_mtermvectors", {"docs": [MADE_UP, {"_id": "zenith.1:1"}]}), 200, 400, twin=VECTORS)
+row("C06", request("POST", "/books/_termvectors/1", {"filter": {}, "fields": ["*"]}), 200, 400, twin=VECTORS)
+for routing in ("zenith.1:", "zenith", "*", ""):
+    row("B29", request("POST", "/books/_termvectors/1", {"routing": routing}), 200, 400, 404, twin=VECTORS)
 
 # --- templates -------------------------------------------------------------------------------------------
 

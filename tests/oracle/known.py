@@ -19,7 +19,7 @@ NOT_IN_POOLS = (
     "search_pipelines.without_processors",
     *("reindex.copying", "reindex.scripted", "reindex.metadata", "reindex.piped", "reindex.as_task"),
     *("ranking.rated", "ranking.terms", "cursors.all_points_in_time"),
-    *("analysis.term_vectors", "resizing.resize"),
+    "resizing.resize",
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     *("cluster.node", "cluster.state", "cluster.figures"),
 )

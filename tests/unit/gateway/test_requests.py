@@ -294,3 +294,12 @@ def test_body_above_the_limit_is_a_413():
 def test_action_line_without_an_action_is_refused_in_a_nodes_words(gate, line, told):
     _, answer = refused(gate, "POST", "/l/_bulk", b'{"index":{}}\n{"a":1}\n' + line + b'\n{"a":1}\n')
     assert answer["error"]["reason"].startswith(told)
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], [{}]])
+def test_term_vectors_with_a_filter_that_no_node_comes_to_the_end_of_are_refused(gate, value):
+    body = {"filter": value}
+    refused(gate, "POST", "/logs/_termvectors/1", body)
+    refused(gate, "POST", "/logs/_mtermvectors", {"ids": ["1"], "parameters": body})
+    refused(gate, "POST", "/logs/_mtermvectors", {"docs": [{"_id": "1", **body}]})
+    refused(gate, "POST", "/logs/_mtermvectors", {"docs": {"_id": "1", **body}})
