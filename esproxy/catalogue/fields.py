@@ -180,6 +180,19 @@ def hides(index: Index) -> bool:
     return any(str(definition.get("dynamic", True)).lower() in IGNORING for definition in declared)
 
 
+def split(path: str, fields: Mapping[str, Field], dotted: bool) -> tuple[str, str]:
+    """The object that a field is in, "" for the root, and its name there: with dots where that object has no subobjects."""
+    if dotted:
+        return "", path
+    parent, _, leaf = path.rpartition(".")
+    at = parent
+    while at:
+        if at in fields and str(fields[at].type.get("subobjects")).lower() == "false":
+            parent, leaf = at, path[len(at) + 1 :]
+        at = at.rpartition(".")[0]
+    return parent, leaf
+
+
 def place(
     wanted: dict[str, Definition],
     known: dict[str, Field],
@@ -187,10 +200,11 @@ def place(
     common: Mapping[str, Any] | None = MappingProxyType({}),
     *,
     alone: bool = False,
+    dotted: bool = False,
 ) -> dict[str, Field]:
     """A physical path for each wanted logical one, parents first and what names other fields last; ``known`` are the index's
     own. Claims are added to. ``common``: the mapping that all indices of the pool were made with, None when this one's was
-    changed since; ``alone``: nobody else is in the pool."""
+    changed since; ``alone``: nobody else is in the pool; ``dotted``: names at the root keep their dots."""
     placed: dict[str, Field] = {}
 
     def physical(path: str) -> str:
@@ -202,9 +216,9 @@ def place(
     for path in sorted(wanted, key=lambda p: (any(key in wanted[p] for key in REFERENCES), p.count("."))):
         if path in known or path in placed:
             continue
-        parent, dot, leaf = path.rpartition(".")
+        parent, leaf = split(path, known | placed, dotted)
         at = ""
-        if dot:
+        if parent:
             holder = known.get(parent) or placed.get(parent)
             if holder is None:
                 placed |= place({parent: wanted.get(parent, {"type": "object"})}, known | placed, claims, common, alone=alone)
@@ -241,7 +255,7 @@ def _no_reference(path: str, definition: Definition, named: str) -> Refusal:
 
 
 def _claim(at: str, leaf: str, definition: Definition, claims: dict[str, Definition], plain: bool) -> str:
-    candidate, k = at + own_name(leaf), 1
+    candidate, k = at + physical_path(leaf), 1
     while claims.get(candidate, definition) != definition or (k == 1 and candidate not in claims and not plain):
         k += 1
         candidate = f"{at}{leaf}~{k}"

@@ -17,7 +17,7 @@ from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.dynamic_rules import is_false
-from esproxy.catalogue.fields import flatten, nest
+from esproxy.catalogue.fields import flatten, for_node, nest
 from esproxy.catalogue.pools import JUDGED, ROOT
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
@@ -204,7 +204,8 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
     for path in definitions:  # a nested object must be named as such again
         while "." in path:
             path = path.rpartition(".")[0]
-            paths.setdefault(fields[path].physical, {"type": fields[path].type.get("type", "object")})
+            if path in fields:  # not the front of a name with dots
+                paths.setdefault(fields[path].physical, for_node(fields[path].type))
     dotted = is_false(target.index.mapping.get("subobjects"))
     refused = yield from _put(request, target, {**root, "properties": nest(paths, subobjects=not dotted)})
     if refused is not None:

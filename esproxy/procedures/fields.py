@@ -22,7 +22,7 @@ from esproxy.catalogue.change import NoChange, change
 from esproxy.catalogue.context import Catalogue
 from esproxy.catalogue.documents import Claims, Field, Index
 from esproxy.catalogue.dynamic_rules import RUNTIME, is_false
-from esproxy.catalogue.fields import as_created, for_node, held, nest, physical_path, place, size
+from esproxy.catalogue.fields import as_created, for_node, held, nest, physical_path, place, size, split
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, no_such_index
 from esproxy.procedures.drop_pool import seal
@@ -46,11 +46,13 @@ def add_fields(
     runtime = {path: definition for path, definition in missing.items() if RUNTIME in definition}  # of an index that is alone
     mapped = {path: definition for path, definition in missing.items() if path not in runtime}
 
+    dotted = is_false(stored.doc.mapping.get("subobjects"))
+
     def claim(claims: Claims) -> None:
         before = len(claims.fields)
         placed.clear()
         common = stored.doc.mapping if as_created(stored.doc) else None
-        placed.update(place(mapped, stored.doc.fields, claims.fields, common, alone=stored.doc.reason is not None))
+        placed.update(place(mapped, stored.doc.fields, claims.fields, common, alone=stored.doc.reason is not None, dotted=dotted))
         if len(claims.fields) == before:
             raise NoChange
         if len(claims.fields) > cat.caps.node_fields:
@@ -64,7 +66,7 @@ def add_fields(
     try:
         made = {path: {key: value for key, value in each.items() if key != RUNTIME} for path, each in runtime.items()}
         root: dict[str, Any] = {"runtime": made} if made else {}
-        if dotted := is_false(stored.doc.mapping.get("subobjects")):
+        if dotted:
             root["subobjects"] = False  # by which Elasticsearch 8 knows that a name with dots is one
         yield from cat.store.put_mapping(physical, nest(_definitions(placed, stored.doc.fields), subobjects=not dotted), root)
     except Refusal as error:
@@ -76,7 +78,7 @@ def add_fields(
 
     def add(index: Index) -> None:
         new = {path: f for path, f in placed.items() if path not in index.fields}
-        new = {path: f for path, f in new.items() if _fits(path, f, index.fields | new)}
+        new = {path: f for path, f in new.items() if _fits(path, f, index.fields | new, dotted)}
         new |= {path: Field(each, path) for path, each in runtime.items() if path not in index.fields}
         if not new:
             raise NoChange
@@ -88,10 +90,10 @@ def add_fields(
     return final.doc.fields
 
 
-def _fits(path: str, field: Field, fields: dict[str, Field]) -> bool:
+def _fits(path: str, field: Field, fields: dict[str, Field], dotted: bool) -> bool:
     """Is its parent where this field was put? Another writer may have given the parent another name or type."""
-    parent, dot, _ = path.rpartition(".")
-    return not dot or (parent in fields and field.physical.startswith(fields[parent].physical + "."))
+    parent, _ = split(path, fields, dotted)
+    return not parent or (parent in fields and field.physical.startswith(fields[parent].physical + "."))
 
 
 def _definitions(placed: dict[str, Field], known: dict[str, Field]) -> dict[str, dict[str, Any]]:
