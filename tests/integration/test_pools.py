@@ -78,13 +78,14 @@ def three(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         process = subprocess.Popen([sys.executable, "-m", "esproxy", "serve", "--config", str(config)], stdout=out, stderr=out)
     tenants = [Tenant(f"http://127.0.0.1:{port}", name) for name in names]
     try:
-        for _ in range(200):
+        for _ in range(600):
             assert process.poll() is None, log.read_text()
             try:
-                if tenants[0].call("GET", "/")[0] == 200:
+                if tenants[0].call("GET", "/_count")[0] == 200:  # the catalogue is there: a slow node takes seconds to make it
                     break
             except httpx.TransportError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
         yield tenants[0], tenants[1], tenants[2]
         for tenant in tenants[:2]:
             tenant.ok("DELETE", "/*")

@@ -81,13 +81,14 @@ def tenants(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         process = subprocess.Popen(command, stdout=out, stderr=out)
     found = {layout: Tenant(f"http://127.0.0.1:{port}", id) for layout, id in ids.items()}
     try:
-        for _ in range(200):
+        for _ in range(600):
             assert process.poll() is None, log.read_text()
             try:
-                if found["shared"].call("GET", "/")[0] == 200:
+                if found["shared"].call("GET", "/_count")[0] == 200:  # the catalogue is there
                     break
             except httpx.TransportError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
         for layout, tenant in found.items():
             fill(tenant, alone=layout == "per-tenant")
         yield found

@@ -44,6 +44,16 @@ def test_field_below_a_concrete_value_is_refused():
         fields.place({"a.b": TEXT}, {"a": Field(LONG, "a")}, {"a": LONG})
 
 
+def test_names_keep_their_dots_where_there_are_no_subobjects():
+    claims: dict[str, dict[str, Any]] = {}
+    at_root = fields.place({"a": LONG, "a.b": TEXT}, {}, claims, alone=True, dotted=True)
+    assert {path: f.physical for path, f in at_root.items()} == {"a": "a", "a.b": "a.b"}
+    claims = {"o": {"type": "object"}}
+    known = fields.place({"o": {"type": "object", "subobjects": False}}, {}, claims)
+    below = fields.place({"o.a": LONG, "o.a.b": TEXT, "o.c~1.d": TEXT}, known, claims)
+    assert {path: f.physical for path, f in below.items()} == {"o.a": "o~2.a", "o.a.b": "o~2.a.b", "o.c~1.d": "o~2.c~1~1.d"}
+
+
 def test_field_of_the_index_is_not_placed_again():
     assert fields.place({"a": TEXT}, {"a": Field(LONG, "a")}, {"a": LONG}) == {}
 
