@@ -101,6 +101,9 @@ class ThroughGateway:
         exchange = Through(head.method)
         return exchange, Send("main", head.method, head.target, [], chunk, last, True)
 
+    def shortcut(self, head: Head) -> None:
+        """All goes the general way."""
+
 
 class Nothing:
     """For a parser that nobody listens to."""

@@ -54,6 +54,10 @@ class Pass(Body):
         max_depth: int = 100,
     ) -> None: ...
 
+class Alone:
+    def __init__(self, table: Table, state: int, bindings: Bindings, *, max_depth: int = 100, marks: int = 0) -> None: ...
+    def rewritten(self, body: bytes) -> bytes | None: ...
+
 def rewrite(
     table: Table,
     state: int,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from esproxy import _pass
 from esproxy._bulk import BulkPass
-from esproxy._pass import WIDE, Hits, Pass, rewrite
+from esproxy._pass import WIDE, Alone, Hits, Pass, rewrite
 from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind, Mark, Op
 
@@ -21,6 +21,7 @@ __all__ = [
     "SLICE",
     "WIDE",
     "Action",
+    "Alone",
     "Bindings",
     "BodyError",
     "BulkPass",

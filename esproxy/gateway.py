@@ -21,6 +21,7 @@ from __future__ import annotations
 from esproxy import answer as answers
 from esproxy import bodies, core
 from esproxy import request as requests
+from esproxy import shortcut as shortcuts
 from esproxy.budget import FREE
 from esproxy.bulkstream import BulkStream
 from esproxy.cluster import Cluster
@@ -42,6 +43,7 @@ from esproxy.procedures.made import MADE, made
 from esproxy.procedures.made_id import wants_id, with_made_id
 from esproxy.ready import ReadyHeads
 from esproxy.request import check_no_body, understand
+from esproxy.shortcut import Shortcut
 from esproxy.spool import Spool
 from esproxy.upstream.engine_api import Failure
 from esproxy.wayback import WayBack
@@ -54,6 +56,13 @@ class Gateway(Common):
         """Begin an exchange with its head and as much of the body as is there."""
         exchange = Exchange(self, head)
         return exchange, exchange.feed(chunk, last)
+
+    def begun(self, head: Head) -> Exchange:
+        return Exchange(self, head)
+
+    def shortcut(self, head: Head) -> Shortcut | None:
+        """The straight way of a head that has come before."""
+        return shortcuts.of(self, head)
 
 
 class Exchange(Holding):

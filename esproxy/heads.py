@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Headers = list[tuple[bytes, bytes]]  # names in lower case, as ASGI has them
@@ -13,7 +13,7 @@ class Head:
 
     One head can stand for many requests, see ``esproxy/serve/known.py``; so it also keeps what follows from it alone."""
 
-    __slots__ = ("_named", "_of", "headers", "method", "peer", "ready", "target", "yaml")
+    __slots__ = ("_named", "_of", "headers", "method", "peer", "ready", "shortcut", "target", "yaml")
 
     def __init__(self, method: str, target: bytes, headers: Headers, peer: str | None = None) -> None:
         self.method = method
@@ -23,6 +23,7 @@ class Head:
         self._of: Headers | None = None  # the headers that ``_named`` was made of
         self._named: dict[bytes, bytes] | None = None
         self.ready: Any = None  # what was found for it, see esproxy/ready.py
+        self.shortcut: Any = None  # what leads on from there, see esproxy/serve/short.py
         self.yaml: bool | None = None  # see esproxy/asyaml.py
 
     def __repr__(self) -> str:
@@ -54,6 +55,7 @@ class AnswerHead:
     status: int
     headers: Headers
     length: int | None = None
+    told: bytes | None = field(default=None, compare=False, repr=False)  # the same to any client, see esproxy/serve/short.py
 
     def get(self, name: bytes) -> bytes | None:
         return next((value for key, value in self.headers if key == name), None)

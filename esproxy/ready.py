@@ -72,7 +72,7 @@ class ReadyHeads:
             ready = None if key is None else self.kept.get(key)
             if ready is None:
                 return None
-            head.ready = (self, ready, id)
+            head.ready, head.shortcut = (self, ready, id), None
         _, ready, id = head.ready
         return ready.twin(head, id) if self.identity.believes(head.peer) else None
 

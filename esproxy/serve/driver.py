@@ -36,6 +36,7 @@ from esproxy.upstream.engine_api import EngineLike, Failure, Flight
 if TYPE_CHECKING:
     from esproxy.pools.pooled import Pools
     from esproxy.serve.follower import Follower
+    from esproxy.shortcut import Shortcut
 
 logger = logging.getLogger("esproxy.serve")
 NOTE_EVERY = 1.0  # seconds
@@ -62,6 +63,7 @@ class GatewayLike(Protocol):
     def product(self) -> bool: ...  # the upstream is Elasticsearch, whose clients look for its header on every answer
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[ExchangeLike, Step | None]: ...
+    def shortcut(self, head: Head) -> Shortcut | None: ...
 
 
 class Proxy:

@@ -70,21 +70,29 @@ def answer_head(status: int, headers: Headers) -> bytes:
     lines = b"".join([b"%b: %b\r\n" % header for header in headers])
     if lines.count(b"\n") != len(headers) or lines.count(b"\r") != len(headers):
         raise ValueError("a line break in a header of an answer")
-    first = STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-    return b"%b%b\r\n" % (first, lines)
+    return b"%b%b\r\n" % (status_line(status), lines)
 
 
 def whole_head(status: int, headers: Headers, length: int, close: bool) -> bytes:
     """The head of a whole answer that ends by its length, which is nearly all of them; framing in ``headers`` is left out."""
-    lines, count = (b"connection: close\r\n", 1) if close else (b"", 0)
+    first, closes = status_line(status), b"connection: close\r\n" if close else b""
+    return b"%b%b%bcontent-length: %d\r\n\r\n" % (first, closes, header_lines(headers), length)
+
+
+def status_line(status: int) -> bytes:
+    return STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
+
+
+def header_lines(headers: Headers) -> bytes:
+    """Lines of a head, without framing. Raises ValueError for a line break in one of them."""
+    lines, count = b"", 0
     for header in headers:
         if header[0] not in FRAMING:
             lines += b"%b: %b\r\n" % header
             count += 1
     if lines.count(b"\n") != count or lines.count(b"\r") != count:
         raise ValueError("a line break in a header of an answer")
-    first = STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-    return b"%b%bcontent-length: %d\r\n\r\n" % (first, lines, length)
+    return lines
 
 
 def chunk(data: bytes, last: bool) -> bytes:

@@ -52,6 +52,7 @@ from esproxy.heads import Head, Headers
 from esproxy.serve.asgi import DataApp
 from esproxy.serve.client import ClientRequest
 from esproxy.serve.framing import MAX_HEAD, origin_form, size_of, too_long
+from esproxy.serve.short import ShortCall, go, way_of
 from esproxy.serve.sweeper import Sweeper, Swept, is_gone
 
 logger = logging.getLogger("esproxy.serve")
@@ -102,7 +103,7 @@ class ClientConnection(Swept):
         self.large = False  # a read was larger than a head may be
         self.heard: Head | None = None  # of the last request that is whole, if it may be kept
         self.reading: ClientRequest | None = None
-        self.current: ClientRequest | None = None
+        self.current: ClientRequest | ShortCall | None = None
         self.queue: deque[ClientRequest] = deque()
         self.serving = False
         self.blocked = False  # the client takes no more of what we write for now
@@ -185,6 +186,12 @@ class ClientConnection(Swept):
 
     def come(self, head: Head, body: bytes) -> None:
         """A whole request whose head is known."""
+        if self.current is None and not self.blocked and not self.queue:
+            way = head.shortcut
+            if way is None:
+                way = way_of(self.app.proxy, head)
+            if way and go(self, way, body):
+                return
         request = ClientRequest(self, self.app.proxy, head, True)
         request.complete = True
         if body:

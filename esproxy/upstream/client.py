@@ -27,6 +27,7 @@ from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.flight import DONE, EngineFlight
 from esproxy.upstream.node import Node
 from esproxy.upstream.nodes import NodeSet, NoNode
+from esproxy.upstream.prepared import Prepared
 from esproxy.upstream.request import OURS
 from esproxy.upstream.spec import ClusterSpec
 
@@ -62,7 +63,7 @@ class Engine:
         self._connecting: dict[asyncio.Task[None], EngineFlight] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._tick = min((self._tick_of(spec) for spec in clusters.values()), default=1.0)
-        self._closing = False
+        self.closing = False
 
     @staticmethod
     def _tick_of(spec: ClusterSpec) -> float:
@@ -71,7 +72,7 @@ class Engine:
 
     def start(self, send: Send, sink: Sink) -> EngineFlight:
         """Raises KeyError for an unknown cluster and ValueError for a Send that cannot be written as HTTP."""
-        if self._closing:
+        if self.closing:
             raise RuntimeError("the engine is closed")
         if self._sweeper is None:
             self.loop = asyncio.get_running_loop()
@@ -81,9 +82,17 @@ class Engine:
         self.place(flight)
         return flight
 
+    def prepared(self, send: Send) -> Prepared:
+        """For calls that differ in their body alone. Raises what ``start`` raises."""
+        return Prepared(self, self.clusters[send.cluster], send)
+
+    @property
+    def started(self) -> bool:
+        return self._sweeper is not None
+
     async def aclose(self) -> None:
         """Fail what is under way, close all connections, and wait until they are closed."""
-        self._closing = True
+        self.closing = True
         if self._sweeper is not None:
             self._sweeper.cancel()
         why = Failure("broken", "the engine is closing")
@@ -121,7 +130,7 @@ class Engine:
             if connection.transport.is_closing():
                 continue
             if not flight.take_off(connection):
-                self._put_back(connection)
+                node.idle.append(connection)
             return True
         if node.open >= node.max_connections:
             if not node.idle:
@@ -163,16 +172,12 @@ class Engine:
 
     def released(self, connection: Connection) -> None:
         """A connection that can be used again."""
-        self._put_back(connection)
         node = connection.node
+        node.idle.append(connection)
         if node.consecutive_failures:
             node.mark_live()
         if connection.cluster.queue:
             self.room(connection.cluster)
-
-    def _put_back(self, connection: Connection) -> None:
-        connection.touched = self.clock()
-        connection.node.idle.append(connection)
 
     def forget(self, connection: Connection) -> None:
         node = connection.node

@@ -37,6 +37,7 @@ from esproxy.upstream.node import Node
 from esproxy.upstream.request import chunk, head
 
 if TYPE_CHECKING:
+    from esproxy.serve.short import ShortCall
     from esproxy.upstream.client import Cluster, Engine
     from esproxy.upstream.flight import EngineFlight
 
@@ -58,7 +59,7 @@ class Connection(asyncio.Protocol):
         self.clock = engine.clock
         self.transport: asyncio.Transport | None = None
         self.parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
-        self.flight: EngineFlight | None = None
+        self.flight: EngineFlight | ShortCall | None = None
         self.lost = False
         self.touched = 0.0  # when something last moved
         self.write_blocked = False
@@ -85,7 +86,6 @@ class Connection(asyncio.Protocol):
         """Send a request. The flight has been asked."""
         self.flight = flight
         self.touched = self.clock()
-        self._reset()
         send = flight.send
         text = head(send, flight.lines, self.node.preamble)
         transport = self.transport
@@ -100,6 +100,14 @@ class Connection(asyncio.Protocol):
             transport.write(body)
         if flight.paused:
             self.pause()
+
+    def begin_short(self, call: ShortCall, text: bytes) -> None:
+        """Send a request of which all is known. What comes back is told to the call; what is no simple answer, to the flight that
+        it unfolds to."""
+        self.flight = call
+        self.touched = call.started = self.clock()
+        self.node.attempts += 1
+        self.transport.write(text)
 
     def pump(self) -> None:
         """Send from the spool until the node takes no more for now."""
@@ -152,11 +160,12 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self.transport = transport
+        self.touched = self.clock()
 
     def pause_writing(self) -> None:
         self.write_blocked = True
         if self.flight is not None:
-            self.flight.upload_writable(False)
+            self.flight.unfold().upload_writable(False)
 
     def resume_writing(self) -> None:
         self.write_blocked = False
@@ -164,7 +173,7 @@ class Connection(asyncio.Protocol):
         if self.source is not None:
             self.pump()
         elif self.flight is not None:
-            self.flight.upload_writable(True)
+            self.flight.unfold().upload_writable(True)
 
     def data_received(self, data: bytes) -> None:
         flight = self.flight
@@ -174,17 +183,17 @@ class Connection(asyncio.Protocol):
         self.touched = self.clock()
         self.node.bytes_read += len(data)
         between = self.head is None and not self.head_bytes
-        known = self.cluster.known.find(data) if between and flight.send.method != "HEAD" else None
-        if known is not None:
-            self.head, body = known
-            self.parts.append(body)
-            self.complete = self.keep_alive = True
-        else:
-            self._parse(data)
-            if between and self.complete and self.keep_alive and self._is_plain():
-                self.cluster.known.keep(self.head, self.length, data)
+        known = self.cluster.known.find(data) if between and flight.method != "HEAD" else None
         try:
-            self._tell()
+            if known is not None:
+                self._release(flight)
+                flight.answered(known[0], known[1], True)
+            else:
+                flight = flight.unfold()
+                self._parse(data)
+                if between and self.complete and self.keep_alive and self._is_plain():
+                    self.cluster.known.keep(self.head, self.length, data)
+                self._tell()
         except Exception as error:
             self._sink_failed(flight, error)
 
@@ -196,8 +205,10 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
         self.source = None
-        if self.flight is not None and error is not None:
-            self._salvage()
+        if self.flight is not None:
+            self.flight.unfold()
+            if error is not None:
+                self._salvage()
         self.engine.forget(self)
         flight, self.flight = self.flight, None
         self.parser = None  # it holds us by its callbacks
@@ -259,10 +270,8 @@ class Connection(asyncio.Protocol):
             self.early, self.source = True, None
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if self.complete:
-            self.flight = None
-            sent = flight.uploaded and not self.early and self.source is None and self.transport.get_write_buffer_size() == 0
-            if self.keep_alive and self.fault is None and sent and not self.lost and not self._read_paused:
-                self.engine.released(self)  # from here on this connection may carry another call
+            if self.keep_alive and self.fault is None:
+                self._release(flight)
             else:
                 self.drop()
             flight.answered(answer, data, True)
@@ -272,6 +281,17 @@ class Connection(asyncio.Protocol):
         elif answer is not None:
             self.parts = []
             flight.answered(answer, data, False)
+
+    def _release(self, flight: EngineFlight | ShortCall) -> None:
+        """The answer is whole, and no reason to end the connection."""
+        sent = flight.uploaded and not self.early and self.source is None and self.transport.get_write_buffer_size() == 0
+        if sent and not self.lost and not self._read_paused:
+            self.flight = None
+            if self.head is not None:
+                self._reset()
+            self.engine.released(self)  # from here on this connection may carry another call
+        else:
+            self.drop()
 
     # --- callbacks of the parser
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from esproxy.exchange import Send
 from esproxy.heads import AnswerHead
+
+if TYPE_CHECKING:
+    from esproxy.upstream.prepared import Prepared
 
 What = Literal["connect", "timeout", "broken", "refused", "overflow"]
 
@@ -67,4 +70,8 @@ class EngineLike(Protocol):
     framing, connection handling, and whatever the cluster's own credentials and headers name."""
 
     def start(self, send: Send, sink: Sink) -> Flight: ...
+
+    def prepared(self, send: Send) -> Prepared | None:
+        """For calls that differ in their body alone, see ``esproxy/serve/short.py``. None: there is no shorter way here."""
+
     async def aclose(self) -> None: ...

@@ -32,7 +32,7 @@ WAITING, SENT, ANSWERING, DONE = range(4)
 
 class EngineFlight:
     __slots__ = (
-        "attempt", "blocked", "cluster", "connection", "engine", "lines", "paused", "pending",
+        "attempt", "blocked", "cluster", "connection", "engine", "lines", "method", "paused", "pending",
         "pending_size", "send", "sink", "started", "state", "tried", "uploaded",
     )  # fmt: skip
 
@@ -41,6 +41,7 @@ class EngineFlight:
         self.cluster = cluster
         self.send = send
         self.sink = sink
+        self.method = send.method
         self.lines = header_lines(send, cluster.ours)
         self.state = WAITING
         self.connection: Connection | None = None
@@ -52,6 +53,10 @@ class EngineFlight:
         self.pending: list[tuple[bytes, bool]] | None = None
         self.pending_size = 0
         self.blocked = False  # the sink has been told to stop
+
+    def unfold(self) -> EngineFlight:
+        """What a short call becomes, see ``esproxy/serve/short.py``."""
+        return self
 
     # --- the caller's side
 

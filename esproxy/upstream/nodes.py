@@ -55,6 +55,13 @@ class NodeSet:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
 
+    def at_hand(self) -> Node | None:
+        """The node to use while nothing is the matter with any; else ``choose`` has to."""
+        nodes = self.nodes
+        if len(nodes) == 1:
+            return nodes[0]
+        return None if any(node.dead_until for node in nodes) else self.selector.select(nodes)
+
     def choose(self, now: float, tried: Sequence[Node] = ()) -> Node | None:
         """The node to use; None when those that could be used have no room; NoNode when none is left to try."""
         nodes = self.nodes

@@ -94,6 +94,9 @@ class HttpxEngine:
         flight.task.add_done_callback(lambda _: self._flights.discard(flight))
         return flight
 
+    def prepared(self, send: Send) -> None:
+        """Connections are httpx's."""
+
     async def aclose(self) -> None:
         self._closing = True
         flights = list(self._flights)

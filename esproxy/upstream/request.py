@@ -36,15 +36,21 @@ class Preamble:
 
 def header_lines(send: Send, ours: frozenset[bytes]) -> bytes:
     """The header lines that depend on the Send, checked, with the target and the method."""
+    lines = checked_lines(send, ours)
+    if not send.last:
+        return lines + b"transfer-encoding: chunked\r\n"
+    if send.body or send.method in WITH_LENGTH:
+        return b"%bcontent-length: %d\r\n" % (lines, len(send.body))
+    return lines
+
+
+def checked_lines(send: Send, ours: frozenset[bytes]) -> bytes:
+    """The same without framing."""
     if send.method not in METHODS:
         raise ValueError(f"method [{send.method}] is not one of {sorted(METHODS)}")
     if _target(send.target) is None:
         raise ValueError("the target is not a path of visible ASCII")
     lines = [b"%b: %b\r\n" % pair for pair in send.headers if pair[0] not in ours]
-    if not send.last:
-        lines.append(b"transfer-encoding: chunked\r\n")
-    elif send.body or send.method in WITH_LENGTH:
-        lines.append(b"content-length: %d\r\n" % len(send.body))
     text = b"".join(lines)
     if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines):
         raise ValueError("a line break in a header")

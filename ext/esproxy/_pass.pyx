@@ -278,6 +278,39 @@ cdef class Pass(Body):
         return f"<Pass {self.status.name} at {self.offset}>"
 
 
+cdef class Alone:
+    """Whole bodies under one state, with nobody to ask: ``Alone(table, state, bindings, *, max_depth=100, marks=0)``.
+
+    A body goes through the same pass as any other, which fails at its first stop, and there is no word of why: whoever gets None
+    lets a `Pass` with a resolver find out.
+    """
+
+    cdef Table table
+    cdef Bindings bindings
+    cdef int root
+    cdef int max_depth
+    cdef uint64_t marks
+
+    def __cinit__(self, Table table not None, int state, Bindings bindings not None, *, int max_depth=100, int marks=0):
+        cdef Body one = Body.__new__(Body)
+        one.take(table, bindings, None, state, max_depth)  # or raise
+        self.table = table
+        self.bindings = bindings
+        self.root = state
+        self.max_depth = max_depth
+        self.marks = marks
+
+    def rewritten(self, bytes body not None):
+        """The output; None for what is not understood, asks for anything, or has one of the marks."""
+        cdef Body one = Body.__new__(Body)
+        one.take(self.table, self.bindings, None, self.root, self.max_depth)
+        one.open(body, True)
+        one.run()
+        if one.w.status != OK or one.w.marks & self.marks:
+            return None
+        return one.close(body, one.w.at if one.w.hold == NULL else one.w.hold, one.w.n_edits, one.w.grow)
+
+
 def rewrite(Table table not None, int state, Bindings bindings not None, bytes body not None, resolver=None):
     """Rewrite a whole body. Raises BodyError, with status UNRESOLVED also where the resolver missed."""
     cdef Pass one
