@@ -139,7 +139,7 @@ def of(gateway: Gateway, head: Head) -> Shortcut | None:
     if target is None:
         return None
     rewrite = None
-    if not bare and plan.cluster.engine.tables.states[endpoint.request].get("kind") != "DOC":
+    if not bare and endpoint.request is not None and plan.cluster.engine.tables.states[endpoint.request].get("kind") != "DOC":
         depth = gateway.settings.limits.max_depth
         rewrite = core.Alone(plan.cluster.engine.grammar, endpoint.request, plan.owner().request, max_depth=depth, marks=ASKING)
     send = Send(plan.cluster.name, head.method, target, headers, held=is_read(plan))

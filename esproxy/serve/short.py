@@ -107,6 +107,7 @@ class ShortCall:
         stats = way.proxy.stats
         stats.in_flight -= 1
         stats.ended(way.method, head.status, self.connection.clock() - self.started)
+        assert head.told is not None
         text = b"%b%bcontent-length: %d\r\n\r\n" % (head.told, way.opaque, len(out))
         if len(out) <= JOIN:
             client.write(text + out)

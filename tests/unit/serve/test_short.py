@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import uvicorn
@@ -20,13 +19,14 @@ from esproxy.serve.driver import Proxy
 from esproxy.serve.protocol import ClientConnection
 from esproxy.upstream.client import Engine
 from esproxy.upstream.connection import Connection
+from esproxy.upstream.flight import EngineFlight
 from esproxy.upstream.spec import ClusterSpec
 from tests.unit.gateway.whole import INFO, gateway
 
 NODE = "http://127.0.0.1:9"
 FOUND = b'{"_index":"acme.books","_id":"1","_version":1,"found":true,"_source":{"a":1}}'
-HITS = b'{"took":1,"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"_index":"acme.books","_id":"1","_source":{"a":"acme.b"}}]}}'
-MISSING = b'{"error":{"type":"index_not_found_exception","reason":"no such index [acme.books]","index":"acme.books"},"status":404}'
+HITS = b'{"took":1,"hits":{"total":{"value":1},"hits":[{"_index":"acme.books","_id":"1","_source":{"a":"acme.b"}}]}}'
+MISSING = b'{"error":{"type":"index_not_found_exception","reason":"no index [acme.books]","index":"acme.books"},"status":404}'
 MATCH = b'{"query":{"match":{"a":"b"}}}'
 
 
@@ -91,13 +91,12 @@ class Side:
     def __init__(self, *, straight: bool, engine: str = "opensearch") -> None:
         self.log: list[object] = []
         self.now = 0.0
-        self.placed: list[Any] = []  # flights that need a new connection
+        self.placed: list[EngineFlight] = []  # flights that need a new connection
         self.gateway: Gateway = gateway(engine)
         if not straight:
             self.gateway.shortcut = lambda head: None  # type: ignore[method-assign]
         self.engine = Engine({"main": ClusterSpec([NODE], idle_timeout=1e9)}, clock=lambda: self.now)
-        place = self.engine._place
-        self.engine._place = lambda flight: self.placed.append(flight) is None if not self.node.idle or flight.attempt else place(flight)
+        self.place, self.engine._place = self.engine._place, self.placing  # type: ignore[method-assign]
         self.app = DataApp(Proxy(self.gateway, self.engine))
         self.app.sweeper = SimpleNamespace(watch=lambda *_: None)
         self.client = self.connect()
@@ -108,6 +107,12 @@ class Side:
             connection.connection_made(Transport(name, self.log))
             self.node.connections.add(connection)
             self.node.idle.append(connection)
+
+    def placing(self, flight: EngineFlight) -> bool:
+        if self.node.idle and not flight.attempt:
+            return self.place(flight)
+        self.placed.append(flight)
+        return True
 
     def connect(self) -> ClientConnection:
         made = ClientConnection(self.app, ServerState(), uvicorn.Config(self.app), asyncio.get_running_loop())
@@ -225,7 +230,7 @@ async def test_refused_body_is_refused_in_the_same_words(play, body):
         side.ask(SEARCH, OF_SEARCH)
 
     assert await play(story) == 0  # the head rests
-    
+
 
 async def test_head_whose_bodies_were_not_plain_rests_and_goes_straight_again(play):
     body = b'{"query":{"match":{"a":"b"}'.ljust(len(MATCH))
@@ -270,7 +275,7 @@ ANSWERS = {
     "location": answered(HITS, b"location: /acme.books/_doc/1"),
     "location-of-other": answered(HITS, b"location: /zenith.books/_doc/1"),
     "warning": answered(HITS, b'warning: 299 - "no such index [acme.books]"'),
-    "headers": answered(HITS, b"x-opensearch-version: 3", b"server: x", b"x-opaque-id: acme/7", b"set-cookie: a=b", b"allow: GET"),
+    "headers": answered(HITS, b"x-opensearch-version: 3", b"server: x", b"x-opaque-id: acme/7", b"set-cookie: a", b"allow: GET"),
     "no-content": answered(b"", status=b"204 No Content"),
     "accepted": answered(HITS, status=b"202 Accepted"),
     "strange-status": answered(HITS, status=b"299 X"),
@@ -460,7 +465,7 @@ async def test_heads_are_told_apart_by_tenant():
         side.ask(SEARCH, OF_SEARCH)
     other = SEARCH.replace(b"x-tenant: acme", b"x-tenant: zenith")
     for _ in range(3):
-        side.ask(other, OF_SEARCH.replace(b"\"acme.books", b"\"zenith.books").replace(b"length: %d" % len(HITS), b"length: %d" % (len(HITS) + 2)))
+        side.ask(other, answered(HITS.replace(b'"acme.books', b'"zenith.books')))
     sent = [entry[2].split()[1] for entry in side.log if entry[0] != "client"]
     assert sent == [b"/acme.books/_search"] * 3 + [b"/zenith.books/_search"] * 3
     assert {head.shortcut.shortcut.plan().tenant_id for head, _ in side.app.known.recent.young.values()} == {"acme", "zenith"}
