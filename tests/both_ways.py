@@ -12,7 +12,7 @@ from typing import Any
 from esproxy import shortcut
 from esproxy.exchange import Reply, Send
 from esproxy.gateway import Exchange
-from esproxy.heads import AnswerHead
+from esproxy.heads import AnswerHead, Head
 
 counts = {"sent": 0, "told": 0}
 
@@ -26,7 +26,7 @@ def watch(replace: Callable[[type, str, Any], None]) -> None:
         fresh = self.plan is None and not self.parts
         step = feed(self, chunk, last)
         if fresh and last and self.plan is not None and self.gateway.ready is not None:
-            way = way_of(self)
+            way = way_of(self, len(chunk))
             out = way.sent(chunk) if way is not None else None
             if way is not None and out is not None:
                 sent = way.send
@@ -47,8 +47,10 @@ def watch(replace: Callable[[type, str, Any], None]) -> None:
             counts["told"] += 1
         return step
 
-    def way_of(exchange: Exchange) -> shortcut.Shortcut | None:
+    def way_of(exchange: Exchange, size: int) -> shortcut.Shortcut | None:
         heads, head = exchange.gateway.ready, exchange.head
+        if size and head.get(b"content-length") is None:  # as a head has it that came over a wire
+            head = Head(head.method, head.target, [*head.headers, (b"content-length", b"%d" % size)], head.peer)
         if heads.find(head) is None:
             return None
         return shortcut.of(exchange.gateway, head)
