@@ -33,7 +33,8 @@ MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 # What is sent as a POST and changes nothing: it may be sent a second time when a connection breaks under it.
 REPEATABLE = frozenset(
-    ("search", "count", "msearch", "mget", "explain", "field_caps", "indices.validate_query", "termvectors", "mtermvectors")
+    ("search", "count", "msearch", "mget", "explain", "field_caps", "indices.validate_query", "termvectors", "mtermvectors",
+     "rank_eval")
 )
 CAT_DRAWING = ("format", "v")
 NEW = frozenset(("new_index", "target"))  # parts of a path that name an index to be made
@@ -76,12 +77,15 @@ def _path_of(segments: list[str]) -> str:
     return "/" + "/".join(own)
 
 
-def as_another(plan: Plan, target: bytes, media: bytes) -> Plan:
-    """Another request of the same client, with a body: a POST to this target, which the client did not write."""
-    headers = [(name, value) for name, value in plan.head.headers if name not in (b"content-type", b"content-length")]
-    head = Head("POST", target, [*headers, (b"content-type", media)], plan.head.peer)
+def as_another(plan: Plan, target: bytes, media: bytes | None) -> Plan:
+    """Another request of the same client to this target, which the client did not write: a POST with a body of this media type,
+    or a GET without one, whose answer is JSON."""
+    left = (b"content-type", b"content-length", *(() if media else (b"accept",)))
+    headers = [(name, value) for name, value in plan.head.headers if name not in left]
+    method = "POST" if media else "GET"
+    head = Head(method, target, [*headers, *([(b"content-type", media)] if media else [])], plan.head.peer)
     parsed = parse(target)
-    route, parts = plan.cluster.engine.router.match("POST", parsed, target.decode("ascii", "backslashreplace"))
+    route, parts = plan.cluster.engine.router.match(method, parsed, target.decode("ascii", "backslashreplace"))
     endpoint = plan.cluster.engine.tables.endpoints[route.row.name]
     return Plan(
         head, plan.cluster, route, endpoint, parts, parsed.query, parsed.raw_path,

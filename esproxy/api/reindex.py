@@ -9,7 +9,7 @@ from __future__ import annotations
 from esproxy.api.kinds import Kind
 from esproxy.api.patch import Also, Ensure, Is, Keys, New, QueryRoot, Row, Variant
 from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Ref
-from esproxy.api.words import ERROR_CAUSE, ID, PIPELINE, SEARCH, STORED_SCRIPT
+from esproxy.api.words import ERROR_CAUSE, ID, PIPELINE, ROUTING, SEARCH, STORED_SCRIPT
 
 _REINDEX, _RANK = "_global.reindex:", "_global.rank_eval:"
 _LABEL = "a label in the body"
@@ -27,6 +27,7 @@ ROWS: list[Row] = [
     Is(_RANK + "RankEvalRequestItem", "params", ANY, _RENDERED),
     *(Is(_RANK + "RankEvalRequestItem", name, SCALAR, _LABEL) for name in ("id", "template_id")),
     *(Is(_RANK + name, "_id", ID, "the id of a document") for name in ("DocumentRating", "RankEvalHit", "UnratedDocument")),
+    Also(_RANK + "RankEvalHit", {"_routing": ROUTING}, "nodes tell of it where a document was given one"),
     New("esproxy:TemplateToRank", {"id": STORED_SCRIPT, "source": ANY, "lang": SCALAR, "options": ANY}, _RENDERED),
     New("esproxy:TemplateItem", {"id": SCALAR, "template": Ref("esproxy:TemplateToRank")}, "nodes take them"),
     Also(_RANK + "Request", {"templates": Ref("esproxy:TemplateItem")}, "nodes take them"),

@@ -28,11 +28,13 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
+from esproxy.pools.rank_eval import rank_eval
 from esproxy.pools.rendered import msearch_template, search_template
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 from esproxy.pools.search_shards import search_shards
 from esproxy.pools.termvectors import mtermvectors, termvectors
+from esproxy.pools.virtual import figures
 
 
 class Served(NamedTuple):
@@ -61,6 +63,7 @@ FAMILIES: dict[str, Served] = {
     "msearch": Served(msearch),
     "search_template": Served(search_template),
     "msearch_template": Served(msearch_template),
+    "rank_eval": Served(rank_eval),
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),
@@ -113,6 +116,9 @@ FAMILIES: dict[str, Served] = {
     "cat.count": Served(cat.count),
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),
+    "cluster.stats": Served(figures),
+    "nodes.stats": Served(figures),
+    "cat.allocation": Served(figures),
 }
 # The same for every layout: what a cluster says of itself, and what the nodes keep under the tenant's prefix.
 ELSEWHERE = frozenset(

@@ -16,19 +16,18 @@ from esproxy.answer import AnswerResolver, Walk, client_headers, encode, is_erro
 from esproxy.api.target import build
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
-from esproxy.exchange import Call, Procedure, Reply, Send
+from esproxy.exchange import Call, Reply, Send
 from esproxy.heads import AnswerHead
 from esproxy.metadata import virtual as made
 from esproxy.metadata.cluster import tenant_uuid
 from esproxy.metadata.ingest import PROCESSORS
 from esproxy.metadata.nodes import VirtualNode
 from esproxy.plan import Plan
-from esproxy.procedures.virtual_cat import TABLES
+from esproxy.procedures.virtual_cat import HEALTH, TABLES, Own, Tree
 from esproxy.replies import json_headers
 from esproxy.request import physical_target
 
 JSON = [(b"accept", b"application/json")]
-Tree = dict[str, Any]
 EMPTY: dict[str, Tree] = {
     "cluster.get_settings": {"persistent": {}, "transient": {}},
     "cluster.pending_tasks": {"tasks": []},
@@ -44,20 +43,21 @@ class Told(Exception):
         self.reply = reply
 
 
-def virtual(plan: Plan) -> Procedure:
-    """Ends with the client's answer."""
+def virtual(plan: Plan, own: Own | None = None) -> Steps[Reply]:
+    """The client's answer. ``own``: what asks for figures of the tenant's indices, where they are not under its prefix."""
+    own = own or under_prefix(plan)
     name = plan.route.row.name
     physical_target(plan)  # for its strictness: parameters that are none, names that are none
     node = VirtualNode.of(plan.cluster, plan.owner().id, plan.head.get(b"host"))
     try:
         if name in TABLES:
-            return (yield from TABLES[name](plan, node))
+            return (yield from TABLES[name](plan, node, own))
         if name in EMPTY:
             tree = dict(EMPTY[name])
             if name == "cluster.get_settings" and _is(plan, "include_defaults"):
                 tree["defaults"] = {}
         else:
-            tree = yield from MADE[name](plan, node)
+            tree = yield from MADE[name](plan, node, own)
     except Told as told:
         return told.reply
     if plan.filter_path is not None:
@@ -81,6 +81,15 @@ def asked(plan: Plan, path: list[str], query: dict[str, str] | None = None) -> S
     return tree
 
 
+def under_prefix(plan: Plan) -> Own:
+    def own(verb: str, metric: str | None) -> Steps[Tree]:
+        everything = _everything(plan)
+        path = [*verb.split("/"), everything] if verb == HEALTH else [everything, verb, *([metric] if metric else [])]
+        return asked(plan, path)
+
+    return own
+
+
 def _is(plan: Plan, option: str) -> bool:
     return plan.query.get(option, "false") != "false"
 
@@ -96,7 +105,7 @@ def _everything(plan: Plan) -> str:
 # --- _nodes ------------------------------------------------------------------------------------------------
 
 
-def nodes_info(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+def nodes_info(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
     wanted, metrics = plan.parts.get("node_id"), _metrics(plan.parts.get("metric"))
     alone = _metrics(wanted)
     if metrics is None and alone and alone <= made.INFO_METRICS:
@@ -109,7 +118,7 @@ def nodes_info(plan: Plan, node: VirtualNode) -> Steps[Tree]:
     return node.counted(wanted, told)
 
 
-def nodes_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+def nodes_stats(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
     metrics = _metrics(plan.parts.get("metric"))
     if metrics is None or "_all" in metrics:
         metrics = made.STATS_METRICS
@@ -119,9 +128,9 @@ def nodes_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
     indices = None
     if "indices" in metrics:
         some = plan.parts.get("index_metric")
-        own = yield from asked(plan, [_everything(plan), "_stats", *([some] if some else [])])
+        figures = yield from own("_stats", some)
         shape = yield from asked(plan, ["_nodes", "_local", "stats", "indices", *([some] if some else [])])
-        indices = made.blank(next(iter(shape["nodes"].values())).get("indices", {})) | own["_all"].get("total", {})
+        indices = made.blank(next(iter(shape["nodes"].values())).get("indices", {})) | figures["_all"].get("total", {})
     known = sorted(metrics & made.SHAPES.keys())
     if known:
         answer = yield from asked(plan, ["_nodes", "_local", "stats", ",".join(known)])
@@ -137,7 +146,7 @@ def _now() -> int:
 # --- _cluster ----------------------------------------------------------------------------------------------
 
 
-def cluster_state(plan: Plan, node: VirtualNode) -> Steps[Tree]:
+def cluster_state(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
     if "wait_for_metadata_version" in plan.query:
         raise Refusal("the parameter [wait_for_metadata_version] cannot be used here: the version is made of your own indices'")
     metrics = _metrics(plan.parts.get("metric", "_all")) or {"_all"}
@@ -163,24 +172,23 @@ def cluster_state(plan: Plan, node: VirtualNode) -> Steps[Tree]:
         out: Tree = orjson.loads(Walk(plan, state).feed(orjson.dumps(tree), True))
         return out
 
-    own = made.Own(plan.owner().names.prefix, node, resolver.name, under)
-    return made.state(node, uuid_of(plan), metrics, told, own)
+    names = made.Own(plan.owner().names.prefix, node, resolver.name, under)
+    return made.state(node, uuid_of(plan), metrics, told, names)
 
 
 OPTIONS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable", "flat_settings")
 
 
-def cluster_stats(plan: Plan, node: VirtualNode) -> Steps[Tree]:
-    everything = _everything(plan)
-    told = yield from asked(plan, [everything, "_stats"])
-    health = yield from asked(plan, ["_cluster", "health", everything])
-    mappings = yield from asked(plan, [everything, "_mapping"])
+def cluster_stats(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    told = yield from own("_stats", None)
+    health = yield from own(HEALTH, None)
+    mappings = yield from own("_mapping", None)
     here = node.selected(plan.parts.get("node_id"))
     each = [one.get("mappings", {}) for one in mappings.values()]
     return made.cluster_stats(node, uuid_of(plan), here, told, health, each, _now())
 
 
-Maker = Callable[[Plan, VirtualNode], Generator[Any, Any, Tree]]
+Maker = Callable[[Plan, VirtualNode, Own], Generator[Any, Any, Tree]]
 MADE: dict[str, Maker] = {
     "nodes.info": nodes_info,
     "nodes.stats": nodes_stats,

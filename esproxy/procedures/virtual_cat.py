@@ -14,7 +14,7 @@ import orjson
 
 from esproxy.answer import client_headers, encode, is_error, restore_error
 from esproxy.api.target import build
-from esproxy.catalogue.store import Steps, parsed
+from esproxy.catalogue.store import Steps
 from esproxy.exchange import Answer, Call, Reply, Send
 from esproxy.heads import AnswerHead
 from esproxy.metadata import cat
@@ -46,10 +46,14 @@ LEFT = frozenset(
      "master", "cluster_manager", "name", "node", "component", "description", "attr", "value")
 )  # fmt: skip
 Cells = dict[str, str | None]
+Tree = dict[str, Any]
+HEALTH = "_cluster/health"
+# Asks about all of the tenant's indices: for ``_stats`` of a metric or none, ``_mapping``, or HEALTH.
+Own = Callable[[str, str | None], Generator[Any, Any, Tree]]
 Column = tuple[str, str]  # what the client calls it, its own name
 
 
-def table(plan: Plan, node: VirtualNode) -> Steps[Reply]:
+def table(plan: Plan, node: VirtualNode, own: Own) -> Steps[Reply]:
     """Ends with the client's answer."""
     kind = plan.route.row.name.partition(".")[2]
     plan.drawing = {key: plan.query[key] for key in CAT_DRAWING if key in plan.query}
@@ -63,16 +67,16 @@ def table(plan: Plan, node: VirtualNode) -> Steps[Reply]:
     if is_error(shown.status, shown.body):
         return Reply(shown.status, headers, restore_error(plan, shown.body))
     real = orjson.loads(shown.body)
-    known = yield from ROWS[kind](plan, node)
+    known = yield from ROWS[kind](plan, node, own)
     shape: Cells = real[0] if real else {}
-    rows = [{asked: cells[own] if own in cells else zero(shape.get(asked)) for asked, own in columns} for cells in known]
+    rows = [{asked: cells[name] if name in cells else zero(shape.get(asked)) for asked, name in columns} for cells in known]
     for part in reversed(plan.query.get("s", "").split(",")):
         column, _, order = part.partition(":")
         rows.sort(key=lambda cells: _key(cells.get(column)), reverse=order == "desc")
     headers = table_headers(plan, headers)
     if wants_json(plan):
         return Reply(200, headers, encode(plan, rows if plan.filter_path is None else plan.filter_path.apply(rows)))
-    drawing = cat.Table({}, left=frozenset(asked for asked, own in columns if own in LEFT))
+    drawing = cat.Table({}, left=frozenset(asked for asked, name in columns if name in LEFT))
     header = plan.drawing.get("v", "false") != "false"
     return Reply(200, headers, cat.draw(rows, [asked for asked, _ in columns], header=header, known=drawing))
 
@@ -109,7 +113,7 @@ def _key(cell: str | None) -> tuple[bool, int, str]:
 # --- rows ----------------------------------------------------------------------------------------------------
 
 
-def nodes(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
+def nodes(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
     yield from ()
     whole = plan.query.get("full_id", "false") != "false"
     return [
@@ -133,22 +137,21 @@ def nodes(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
 VERSION = {"version": "number", "flavor": "build_flavor", "type": "build_type", "build": "build_hash"}
 
 
-def master(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
+def master(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
     yield from ()
     return [{"id": node.id, "host": ADDRESS, "ip": ADDRESS, "node": node.id}]
 
 
-def nothing(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
+def nothing(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
     """A node without plug-ins, and without attributes."""
     yield from ()
     return []
 
 
-def allocation(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
+def allocation(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
     """The shards of the tenant's indices, and the bytes that they are."""
-    everything = plan.owner().names.everything(plan.spelled)
-    health = parsed((yield _call(plan, ["_cluster", "health", everything], {}, JSON)), 200)
-    told = parsed((yield _call(plan, [everything, "_stats", "store"], {}, JSON)), 200)
+    health = yield from own(HEALTH, None)
+    told = yield from own("_stats", "store")
     stored = told["_all"].get("total", {}).get("store", {}).get("size_in_bytes", 0)
     rows: list[Cells] = []
     if node.selected(plan.parts.get("node_id")):
@@ -160,7 +163,7 @@ def allocation(plan: Plan, node: VirtualNode) -> Steps[list[Cells]]:
     return rows
 
 
-ROWS: dict[str, Callable[[Plan, VirtualNode], Generator[Any, Any, list[Cells]]]] = {
+ROWS: dict[str, Callable[[Plan, VirtualNode, Own], Generator[Any, Any, list[Cells]]]] = {
     "nodes": nodes, "master": master, "cluster_manager": master, "plugins": nothing, "nodeattrs": nothing,
     "allocation": allocation,
 }  # fmt: skip

@@ -18,10 +18,10 @@ NOT_IN_POOLS = (
     *("search_pipelines.keeping", "search_pipelines.running", "search_pipelines.processors"),
     "search_pipelines.without_processors",
     *("reindex.copying", "reindex.scripted", "reindex.metadata", "reindex.piped", "reindex.as_task"),
-    *("ranking.rated", "ranking.terms", "cursors.all_points_in_time"),
+    *("ranking.terms", "cursors.all_points_in_time"),
     "resizing.resize",
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
-    *("cluster.node", "cluster.state", "cluster.figures"),
+    "cluster.state",
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),

@@ -1,0 +1,42 @@
+"""What a tenant's cluster of one node says of itself, for a tenant in pools: as in ``procedures.virtual``, where figures of its
+indices are what its own ``_stats``, ``_cluster/health`` and ``_mapping`` tell: requests of their own, under the same belief in
+the directory, whose answers are verified and hold no other tenant's figures.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from esproxy.api.target import build
+from esproxy.catalogue.store import Steps
+from esproxy.errors import UpstreamFailed
+from esproxy.exchange import Large, Reply
+from esproxy.pools.admin import get_index
+from esproxy.pools.frame import Family
+from esproxy.pools.health import health
+from esproxy.pools.pooled import Pooled
+from esproxy.pools.statistics import stats
+from esproxy.procedures.virtual import Told, virtual
+from esproxy.procedures.virtual_cat import HEALTH, Tree
+from esproxy.request import as_another
+
+ASKED: dict[str, Family] = {"_stats": stats, HEALTH: health, "_mapping": get_index}
+
+
+def figures(request: Pooled) -> Steps[Reply | Large]:
+    """``_nodes/stats``, ``_cluster/stats``, ``_cat/allocation``."""
+
+    def own(verb: str, metric: str | None) -> Steps[Tree]:
+        target = build([*verb.split("/"), *([metric] if metric else [])], {})
+        plan = as_another(request.plan, target, None)
+        inner = Pooled(request.pools, plan, b"", None)
+        inner.sight = request.sight
+        reply = yield from ASKED[verb](inner)
+        if isinstance(reply, Large):
+            raise UpstreamFailed("overflow", "an answer that has to be put together")
+        if reply.status != 200:
+            raise Told(reply)
+        tree: Tree = orjson.loads(reply.body)
+        return tree
+
+    return (yield from virtual(request.plan, own))
