@@ -28,6 +28,8 @@ from esproxy.metadata.nodes import masked_address, masked_node, masked_text, nod
 from esproxy.metadata.settings import restore_settings
 from esproxy.metadata.templates import without_foreign
 from esproxy.plan import Plan
+from esproxy.refused import beside
+from esproxy.tenancy.expressions import nothing_found
 from esproxy.tenancy.tenant import COLLECT
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
@@ -146,13 +148,15 @@ class Collector:
 def client_headers(plan: Plan, head: AnswerHead) -> Headers:
     """The node's headers that a client gets."""
     out: Headers = []
+    warned: Headers = []
     for name, value in head.headers:
         if name in PASSED:
             out.append((name, value))
         elif name == b"location":
             out.append((name, _location(plan, value)))
         elif name == b"warning":
-            out.append((name, plan.restored(value.decode("latin-1")).encode("latin-1")))
+            warned.append((name, plan.restored(value.decode("latin-1")).encode("latin-1")))
+    out += beside(plan, head.status, warned)
     opaque = plan.head.get(b"x-opaque-id")
     if opaque is not None:
         out.append((b"x-opaque-id", opaque))
@@ -268,6 +272,11 @@ def restore_error(plan: Plan, body: bytes) -> bytes:
     """An error body with its names restored. Two passes, because texts come before the names that they quote."""
     if plan.route.row.keyed and b'"error":"' in body.replace(b" ", b"", 16)[:16]:
         return _restore_short_error(plan, body)
+    everything = plan.owner().names.prefix + "*"
+    if plan.spelled.get(everything) == "_all" and b"index_not_found_exception" in body:
+        error = orjson.loads(body)["error"]
+        if isinstance(error, dict) and error.get("resource.id") == everything:  # there are no indices at all, says a node
+            return encode(plan, nothing_found("_all", ["*"], plan.product).payload())
     grammar, state = plan.cluster.engine.grammar, plan.cluster.engine.tables.roots["error"]
     for bindings, resolver in ((COLLECT, Collector(plan)), (plan.owner().tagged_answer, AnswerResolver(plan, error=True))):
         run = core.Pass(grammar, state, bindings, resolver, max_depth=1000)

@@ -24,7 +24,7 @@ from esproxy.languages import LanguageError, painless
 from esproxy.metadata import ingest, scripts
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.nodes import node_id
-from esproxy.metadata.settings import refuse_files, rewrite_settings
+from esproxy.metadata.settings import refuse_files, rewrite_settings, says_hidden
 from esproxy.plan import Plan
 from esproxy.request import NDJSON_TYPES, check_no_body, media_of, physical_target
 from esproxy.tenancy.metafields import MetaFields, Restores, Several
@@ -45,6 +45,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "termvectors": refuse_endless,
     "mtermvectors": refuse_endless,
 }
+# Endpoints in whose bodies an expression chooses among the indices that the path, or a header, names.
+QUERIES = frozenset(("search", "count", "msearch", "explain", "indices.validate_query", "delete_by_query", "update_by_query"))
 WRAPPED_DEPTH = 50  # of the JSON in a wrapper; wrappers in wrappers are bounded by the growth of base64 and the body's limit
 TYPED = Mark.AGGS | Mark.SUGGEST
 COPY = core.Bindings({})
@@ -349,6 +351,7 @@ class RequestResolver:
         if kind is Kind.SETTINGS:
             if not isinstance(value, dict):
                 return raw
+            self.plan.hidden = self.plan.hidden or says_hidden(value)
             return orjson.dumps(rewrite_settings(value, self.plan.name, node_id(self.plan.cluster, self.plan.owner().id)))
         if kind in (Kind.SCRIPT, Kind.LUCENE, Kind.KQL) and not isinstance(value, str):
             return raw
@@ -371,6 +374,8 @@ class RequestResolver:
                 return plan.alias(text)
             case Kind.PATTERN:
                 return plan.pattern_name(text)
+            case Kind.EXPR if not text and plan.route.row.name in QUERIES:
+                return text  # compared with the index that is searched, which may be an error
             case Kind.EXPR if not text:
                 return plan.owner().names.prefix  # names nothing, as an empty name does
             case Kind.EXPR:

@@ -220,6 +220,8 @@ def no_such_index(name: str, *, single: bool = False, excluded: bool = False) ->
         "index": name,
     }
     reason = f"no such index [{name}]"
+    if single and name == "_all":
+        reason += " and no indices exist"  # so OpenSearch says, whatever there is
     if excluded:
         reason += " and if you intended to exclude this index, ensure that you use wildcards that include it"
         reason += " before explicitly excluding it"

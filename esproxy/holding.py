@@ -10,11 +10,14 @@ from esproxy.budget import Claim
 from esproxy.bulkstream import BulkStream
 from esproxy.common import Common
 from esproxy.errors import EsproxyError, Violation
-from esproxy.exchange import BODY, GO, Abort, Procedure, Release, Reply, Resting, Step, Until
+from esproxy.exchange import BODY, GO, Abort, Need, Procedure, Release, Reply, Resting, Step, Until
 from esproxy.heads import Head
 from esproxy.largebody import LargeBody
+from esproxy.metadata.settings import UnknownSetting
 from esproxy.plan import Plan
 from esproxy.pools.pooled import Pools
+from esproxy.procedures.unknown_setting import ASKING, in_nodes_words
+from esproxy.refused import told
 from esproxy.replies import reply
 from esproxy.spool import Spool
 from esproxy.wayback import WayBack
@@ -84,6 +87,11 @@ class Holding:
         self._let_go()
 
     def _refuse(self, error: EsproxyError) -> Step:
+        if self.plan is not None:
+            if isinstance(error, UnknownSetting) and self.plan.route.row.name in ASKING:
+                self.state, self.wants = State.BUSY, 0
+                return Need(in_nodes_words(self.plan, error, self.gateway.settings.limits.window))
+            error = told(self.plan, error)
         if self.bulk is not None:
             error.headers = error.headers + self.bulk.told()
         pretty = b"pretty" in self.head.target.partition(b"?")[2] if self.plan is None else self.plan.pretty

@@ -60,6 +60,8 @@ class Plan:
     fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
     scripts: dict[str, str] = field(default_factory=dict)  # sources as they were sent → the client's
     stored: dict[str, str] = field(default_factory=dict)  # names as sent, or sources in their place → the client's
+    dotted: list[str] = field(default_factory=list)  # patterns of a composable template
+    hidden: bool = False  # the index is declared as hidden
     pit: bool = False  # the search names no index: its point in time does
     ready: Ready | None = None  # it was understood before, see esproxy.ready
 
@@ -70,6 +72,7 @@ class Plan:
         plan.head = head
         plan.spelled = self.spelled.copy()
         plan.fields, plan.scripts, plan.stored = {}, {}, {}
+        plan.dotted, plan.hidden = [], False
         return plan
 
     @property
@@ -134,6 +137,8 @@ class Plan:
         """The physical form of a pattern that a template matches. Raises Refusal for what only the prefix would make legal."""
         if pattern.startswith("_"):
             raise self._no_template(f"index_pattern [{pattern}] must not start with '_'")
+        if self.product and self.route.row.name == "indices.put_index_template":
+            self.dotted.append(pattern)
         return self._spell(self.owner().names.prefix + pattern, pattern)
 
     def _no_template(self, why: str) -> Refusal:

@@ -12,6 +12,7 @@ from esproxy import asyaml
 from esproxy.api.endpoints import REFUSED_WITH_BODY
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
+from esproxy.api.offered import offered
 from esproxy.api.target import build, parse
 from esproxy.cluster import Cluster
 from esproxy.errors import Refusal, malformed_media, unknown_parameters, unsupported_media
@@ -167,7 +168,7 @@ def _physical_query(plan: Plan) -> dict[str, str]:
     out: dict[str, str] = {}
     unknown = [name for name in plan.query if name not in known and name != "format"]
     if unknown:
-        raise unknown_parameters(plan.raw_path, unknown, known)
+        raise unknown_parameters(plan.raw_path, unknown, offered(plan.route.row.name, known, product=plan.product))
     for name, value in plan.query.items():
         kind = known.get(name, Kind.COPY)
         if kind is Kind.CURSOR and plan.pit:

@@ -91,6 +91,16 @@ Name = Callable[[str], str]
 NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
 
 
+class UnknownSetting(Refusal):
+    """``settings``: all that the client has given, as it wrote them."""
+
+    def __init__(self, name: str) -> None:
+        words = "plugins are installed, or check the breaking changes documentation for removed settings"
+        super().__init__(f"unknown setting [{name}] please check that any required {words}")
+        self.name = name
+        self.settings: dict[str, Any] = {}
+
+
 def rewrite_settings(tree: dict[str, Any], pipeline: Name, node: str | None = None) -> dict[str, Any]:
     """The settings to send for those that a client wrote. Raises Refusal for one it may not set.
 
@@ -98,11 +108,14 @@ def rewrite_settings(tree: dict[str, Any], pipeline: Name, node: str | None = No
     to the cluster that says any. What stands in an object ``settings`` is taken by nodes as if it stood beside it.
     """
     inner = tree.get("settings")
-    if isinstance(inner, dict):
-        return _walk({key: value for key, value in tree.items() if key != "settings"}, "", pipeline, node) | {
-            "settings": _walk(inner, "", pipeline, node)
-        }
-    return _walk(tree, "", pipeline, node)
+    try:
+        if isinstance(inner, dict):
+            tree = {key: value for key, value in tree.items() if key != "settings"}
+            return _walk(tree, "", pipeline, node) | {"settings": _walk(inner, "", pipeline, node)}
+        return _walk(tree, "", pipeline, node)
+    except UnknownSetting as error:
+        error.settings = tree | inner if isinstance(inner, dict) else tree
+        raise
 
 
 def restore_settings(tree: Any, index: Name, pipeline: Name, node: Name) -> Any:
@@ -122,6 +135,13 @@ def refuse_files(tree: Any) -> None:
             if key.endswith(NODE_FILES):
                 raise Refusal(f"unknown setting [{key}]: an analysis cannot read files of a node")
             refuse_files(value)
+
+
+def says_hidden(tree: dict[str, Any]) -> bool:
+    """Do these settings of an index declare it hidden, nested or dotted, with or without ``index.`` in front?"""
+    inner = tree.get("index")
+    values = (tree.get("hidden"), tree.get("index.hidden"), inner.get("hidden") if isinstance(inner, dict) else None)
+    return any(str(value).lower() == "true" for value in values)
 
 
 def _join(path: str, key: str) -> str:
@@ -145,10 +165,7 @@ def _walk(tree: dict[str, Any], path: str, pipeline: Name, node: str | None) -> 
             out[key.removesuffix(leaf) + "_name"] = value and ANY_NODE[leaf]
             continue
         if not _allowed(bare):
-            raise Refusal(
-                f"unknown setting [{name if name.startswith('index.') else 'index.' + name}] please check that any required "
-                "plugins are installed, or check the breaking changes documentation for removed settings"
-            )
+            raise UnknownSetting(name if name.startswith("index.") else "index." + name)
         out[key] = pipeline(value) if bare in PIPELINES and isinstance(value, str) else value
     return out
 

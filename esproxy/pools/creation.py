@@ -85,6 +85,7 @@ class Creation:
                 yield from _remember(request, bool(found.composable or found.legacy))
             mapping, settings, wanted = self._over(found)
             check_new_mapping(mapping, request.product)
+        request.plan.hidden = str(settings.get("index.hidden", False)).lower() == "true"
         properties = {alias: alias_properties(given or {}) for alias, given in wanted.items()}
         if properties:
             if request.mixture:

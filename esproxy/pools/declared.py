@@ -17,6 +17,8 @@ from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Reply
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.pools.pooled import Pooled
+from esproxy.refused import beside
+from esproxy.refused import warnings as written
 from esproxy.replies import json_headers
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish
@@ -96,10 +98,8 @@ def answer(request: Pooled, tree: dict[str, Any], status: int = 200, warnings: S
     plan = request.plan
     headers = json_headers(request.product, plan.head.get(b"accept"))
     if request.product:
-        version = plan.cluster.info["version"]
         told = [*warnings, THROTTLED] if "ignore_throttled" in plan.query else warnings
-        for one in told:
-            headers.append((b"warning", f'299 Elasticsearch-{version["number"]}-{version["build_hash"]} "{one}"'.encode()))
+        headers += beside(plan, status, written(plan, told))
     return finish(plan, status, headers, encode(plan, tree))
 
 

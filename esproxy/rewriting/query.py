@@ -12,6 +12,7 @@ from typing import Any
 from esproxy import exact
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind
+from esproxy.api.offered import offered
 from esproxy.errors import Refusal, unknown_parameters
 from esproxy.plan import Plan
 from esproxy.request import refused_parameter
@@ -35,7 +36,7 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
     known = plan.endpoint.query
     unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
     if unknown:
-        raise unknown_parameters(plan.raw_path, unknown, known)
+        raise unknown_parameters(plan.raw_path, unknown, offered(plan.route.row.name, known, product=plan.product))
     out: dict[str, str] = {}
     in_body = moved(plan)
     for name, value in plan.query.items():

@@ -162,7 +162,7 @@ def resolve(directory: Directory, text: str, options: Options, *, product: bool,
         if values:
             out.routed[index] = values
     if not out.found and not options.allow_no_indices:
-        raise _nothing_found(text, terms, product)
+        raise nothing_found(text, terms, product)
     return out
 
 
@@ -262,14 +262,17 @@ def _routing_values(directory: Directory, index: str, ways: list[list[str] | Non
     return frozenset(found)
 
 
-def _nothing_found(text: str, terms: list[str], product: bool) -> Refusal:
+def nothing_found(text: str, terms: list[str], product: bool) -> Refusal:
     """What a node says where nothing is left and something must be."""
-    if terms == ["*"] and (text in ("_all", "*") or not text.strip(",")):
+    if terms == ["*"] and (text == "_all" or not text.strip(",")):
         told, kind = ("_all", "index_or_alias") if product else ("null", "index_expression")
         reason = f"no such index [{told}] and no indices exist"
         known = {"index_uuid": "_na_", "index": told} if product else {}
         extras: dict[str, Any] = {"resource.type": kind, "resource.id": "_all"} | known
         return Refusal(reason, status=404, type="index_not_found_exception", **extras)
+    if terms == ["*"] and not product:
+        extras = {"resource.type": "index_expression", "resource.id": text}
+        return Refusal("no such index [null]", status=404, type="index_not_found_exception", **extras)
     if len(terms) == 1:
         return no_such_index(terms[0], single=not product)
     extras = {"resource.type": "index_expression", "resource.id": text.rstrip(",").split(",")}

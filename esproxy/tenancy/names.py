@@ -53,6 +53,8 @@ class PrefixNames:
         if name == "_all" and product and not creatable:
             words = "unable to return a single index as the index and options provided got resolved to multiple indices"
             raise Refusal(words)
+        if name == "_all" and not creatable:
+            raise no_such_index(name, single=True)
         if creatable and name.startswith(LEADING):
             raise invalid_index_name(name, "must not start with '_', '-', or '+'")
         if creatable and ":" in name:
