@@ -59,4 +59,5 @@ def beside(plan: Plan, status: int, told: Headers) -> Headers:
 def warnings(plan: Plan, texts: Iterable[str]) -> Headers:
     """As Elasticsearch writes them."""
     version = plan.cluster.info["version"]
-    return [(b"warning", f'299 Elasticsearch-{version["number"]}-{version["build_hash"]} "{text}"'.encode()) for text in texts]
+    made_by = f"Elasticsearch-{version['number']}-{version.get('build_hash', 'Unknown')}"
+    return [(b"warning", f'299 {made_by} "{text}"'.encode()) for text in texts]
