@@ -247,6 +247,9 @@ class Whole:
         if plan.route.row.answer == "info":
             return cluster.info(body, plan.owner().id, node_id(plan.cluster, plan.owner().id))
         tree = orjson.loads(body)
+        if plan.route.row.answer == "once" and not plan.product and plan.spelled.get(plan.owner().names.prefix + "*") == "_all":
+            for index in tree.get("indices", {}).values():
+                index.pop("aliases", None)  # OpenSearch tells of none where no index was named
         if plan.meta is not None:
             tree = plan.meta.restore(tree, AnswerResolver(plan).name)
         if plan.filter_path is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -97,8 +98,15 @@ def _has_all(target: Target, raw: bytes) -> bool:
         return False
 
 
-def document_body(request: Pooled, target: Target, state: int, body: bytes) -> Steps[tuple[bytes, Target]]:
-    """A body with documents of the target, as it is sent; the fields it brings are there then."""
+class NeedsDocument(Exception):
+    """The body would bring fields, if its document were there."""
+
+
+def document_body(
+    request: Pooled, target: Target, state: int, body: bytes, needs_document: Callable[[Pooled], bool] | None = None
+) -> Steps[tuple[bytes, Target]]:
+    """A body with documents of the target, as it is sent; the fields it brings are there then. Raises NeedsDocument instead of
+    making fields where that is wanted."""
     whole = request.plan.cluster.engine.tables.states[state].get("kind") == "DOC"
     if not whole:
         body = yield from with_sources(request, state, body)
@@ -114,6 +122,8 @@ def document_body(request: Pooled, target: Target, state: int, body: bytes) -> S
             if isinstance(sent, Refusal):
                 raise sent
             return sent, target
+        if needs_document is not None and needs_document(request):
+            raise NeedsDocument
         yield from request.add(target, resolver.wanted)
         target = yield from request.renewed(target)
     raise Failed("the fields of the index change too fast")

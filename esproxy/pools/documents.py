@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from urllib.parse import quote_plus
 
+import orjson
+
+from esproxy.answer import is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
-from esproxy.pools.bodies import document_body, parameters, search_body
+from esproxy.pools.bodies import NeedsDocument, document_body, parameters, search_body
 from esproxy.pools.pooled import Pooled
 from esproxy.procedures.made_id import created, new_id
 from esproxy.rewriting.query import body_with_query
@@ -38,7 +41,13 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     body = b""
     if request.body:
         assert plan.endpoint.request is not None
-        body, target = yield from document_body(request, target, plan.endpoint.request, request.body)
+        try:
+            body, target = yield from document_body(request, target, plan.endpoint.request, request.body, _needs_document)
+        except NeedsDocument:
+            answer = yield from _update_nothing(request, target, query)
+            if is_error(answer.status, answer.body):
+                return reply(request, answer, target, id)
+            body, target = yield from document_body(request, target, plan.endpoint.request, request.body)
     template, method = plan.route.template, plan.head.method
     made = id is None
     if id is None:
@@ -49,6 +58,25 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     call = request.send(method, path, query, body, request.media, held=made)
     answer = (yield from created(call, target.physical, path[-1], query)) if made else (yield call)
     return reply(request, answer, target, id)
+
+
+def _needs_document(request: Pooled) -> bool:
+    """Is this an update that brings fields only if its document is there?"""
+    if request.plan.route.row.name != "update":
+        return False
+    try:
+        tree = orjson.loads(request.body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(tree, dict) and "doc" in tree and not tree.keys() & {"upsert", "doc_as_upsert", "scripted_upsert", "script"}
+
+
+def _update_nothing(request: Pooled, target: Target, query: dict[str, str]) -> Steps[Answer]:
+    """The same update of no field: it changes nothing, and says what a node has against it, if the document is not there."""
+    id = request.parts["id"]
+    path = _path(request.plan.route.template, target, physical_id(target, id))
+    routed = query | target.routing(id, request.plan.query.get("routing"))
+    return (yield request.send("POST", path, routed, b'{"doc":{}}', request.media))
 
 
 def read(request: Pooled) -> Steps[Reply | Large]:

@@ -35,7 +35,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "per-tenant shared",
         "the filter of an alias as its creator wrote it, and not as a node does",
     ),
-    ("statistics.search_shards", "GET /_search_shards", "os", "dedicated", "aliases are told though all indices are asked for"),
     ("lifecycle.blocking", "DELETE /logs-a/_block/write", "es<9", "per-tenant shared", "a call that Elasticsearch 8 lacks"),
     ("documents.reading", "GET /books/_doc/1?_source_include=k", "es<9", ALL, "a hint names a parameter of another engine"),
     ("documents.content", 'PUT /books/_doc/1 { "b"', "es os", "shared", "which of two faults of one document is told, and where"),
@@ -77,7 +76,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "dedicated",
         "the position in a script that was rewritten",
     ),
-    ("updates.partial_documents", "HEAD /fresh", "os", "shared", "fields of an update of a document that is not there stay"),
     ("rare.mapping_roots", "GET /m/_mapping", "es os", "per-tenant", "what was refused to be put is not there"),
     (
         "search.highlighting",

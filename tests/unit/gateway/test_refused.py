@@ -120,3 +120,13 @@ def test_empty_name_is_compared_with_the_index_as_it_is(gate):
     action = {"add": {"index": "x", "alias": "a", "filter": {"term": {"_index": ""}}}}
     (kept,) = sent(gate, "POST", "/_aliases", {"actions": [action]}).body["actions"]
     assert kept["add"]["filter"] == {"term": {"_index": "acme."}}
+
+
+def test_shards_of_all_indices_tell_no_aliases_on_opensearch(gate, other):
+    shards = {"nodes": {}, "indices": {"acme.a": {"aliases": ["acme.b"]}}, "shards": []}
+    for one, target, told in (
+        (other, "/_search_shards", {}),
+        (other, "/a/_search_shards", {"aliases": ["b"]}),
+        (gate, "/_search_shards", {"aliases": ["b"]}),
+    ):
+        assert orjson.loads(sent(one, "GET", target).answer(shards).body)["indices"] == {"a": told}

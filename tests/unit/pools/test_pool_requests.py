@@ -243,6 +243,21 @@ def test_document_without_id_gets_one() -> None:
     assert set(query.split("&")) == {"op_type=create", "routing=acme.17:"}
 
 
+def test_update_of_a_document_that_is_not_there_brings_no_fields() -> None:
+    it = gate()
+    error = {"type": "document_missing_exception", "reason": "[1]: document missing", "index": "pool~logs-1"}
+    absent = {"error": {"root_cause": [error], **error}, "status": 404}
+    status, told = it.ask("POST", "/logs/_update/1?routing=r", {"doc": {"new": 1}}, lambda send: (404, absent))
+    assert (status, told["error"]["index"]) == (404, "logs")
+    assert it.body == {"doc": {}} and it.sent.target == b"/pool~logs-1/_update/acme.17:1?routing=acme.17:r"  # and no mapping
+
+
+def test_update_that_brings_no_field_goes_at_once() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_update/1", {"doc": {"n": 1}}, lambda send: (200, DONE))
+    assert it.body == {"doc": {"n~2": 1}}
+
+
 def test_bulk_each_record_goes_to_its_own_scope() -> None:
     it = gate()
     body = (
