@@ -310,14 +310,14 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=("shared",),
         name="pool-terms",
         construct=(
-            "`suggest`, `rewrite` of a validation, and what term vectors tell of more than a document, where others have"
-            " documents in the same physical index"
+            "`suggest`, `rewrite` of a validation, `index_filter` of a list of terms, and what term vectors tell of more than a"
+            " document, where others have documents in the same physical index"
         ),
         differs=(
             "they are refused; term vectors come without the figures of their fields, which nodes add unasked: of what stands"
             " beside the terms of the document, `term_statistics`, `field_statistics` and `filter`, nothing can be asked for"
         ),
-        reason="they are made of the terms of the whole physical index, whatever the query",
+        reason="they are made of the terms and values of the whole physical index, whatever the query",
         way_out="declare a field of type completion when the index is created, or analysis of its own; or another layout",
         still=(
             "the answer is a 400 in Elasticsearch's shape; the terms of a document with their frequencies and positions; in an"

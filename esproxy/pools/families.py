@@ -33,6 +33,7 @@ from esproxy.pools.rendered import msearch_template, search_template
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 from esproxy.pools.search_shards import search_shards
+from esproxy.pools.terms_enum import terms_enum
 from esproxy.pools.termvectors import mtermvectors, termvectors
 from esproxy.pools.virtual import figures
 
@@ -64,6 +65,7 @@ FAMILIES: dict[str, Served] = {
     "search_template": Served(search_template),
     "msearch_template": Served(msearch_template),
     "rank_eval": Served(rank_eval),
+    "terms_enum": Served(terms_enum),
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
     "update_by_query": Served(searches.by_query, True),

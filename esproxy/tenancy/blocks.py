@@ -40,7 +40,8 @@ LEVELS = {
     **dict.fromkeys(("delete_by_query", "update_by_query"), ("read", "write")),
     **dict.fromkeys(
         ("get", "exists", "get_source", "exists_source", "mget", "search", "search_shards", "msearch", "count", "cat.count",
-         "explain", "indices.validate_query", "termvectors", "mtermvectors", "rank_eval", "open_point_in_time", "create_pit"),
+         "explain", "indices.validate_query", "termvectors", "mtermvectors", "rank_eval",
+         "terms_enum", "open_point_in_time", "create_pit"),
         ("read",),
     ),
     **dict.fromkeys(

@@ -18,7 +18,7 @@ NOT_IN_POOLS = (
     *("search_pipelines.keeping", "search_pipelines.running", "search_pipelines.processors"),
     "search_pipelines.without_processors",
     *("reindex.copying", "reindex.scripted", "reindex.metadata", "reindex.piped", "reindex.as_task"),
-    *("ranking.terms", "cursors.all_points_in_time"),
+    "cursors.all_points_in_time",
     "resizing.resize",
     *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
     "cluster.state",
