@@ -11,19 +11,18 @@ from typing import Any
 
 from esproxy.catalogue import fields
 from esproxy.core import Bindings
+from esproxy.metadata import figures
 from esproxy.pools import plain_bulk, statistics, straight, together
 from esproxy.pools.plain_bulk import Records
 from esproxy.pools.pooled import Pooled
 from esproxy.tenancy.target import Target
 from tests.oracle.mutants import Mutant
-from tests.oracle.patches import instead, replaced
+from tests.oracle.patches import instead, nothing, replaced
 
 # What is switched off here and no scenario shows, with the reason.
 UNREACHABLE = {
-    "check_search on the straight path": "what it refuses is a row of deviations, where a bare node's answer is right as well; "
-    "unit tests of the straight path compare what it sends with the procedure",
-    "figures made for an index of a pool": "scenarios do not compare measures; the test of figures does",
-    "TELLING of plain bulks": "a node does with these members, for an index and fields that are there, what the procedure does",
+    "TELLING of plain bulks, but for routing": "a node does with these members, for an index and fields that are there, what the "
+    "procedure does",
 }
 
 # --- the straight path ----------------------------------------------------------------------------------------
@@ -51,9 +50,14 @@ def _yes(*_args: Any) -> bool:
 
 WHOLE = replaced(straight, "Target", Whole)
 STRAIGHT = [
-    Mutant("on the straight path: the filter is left off", WHOLE, ("queries_compound.compound", "search.body_parameters")),
+    Mutant("on the straight path: the filter is left off", WHOLE, ("search.renamed_fields",)),
     Mutant("on the straight path: ids go as they are", replaced(straight, "physical_id", _as_given), ("documents.lifecycle",)),
     Mutant("on the straight path: no body needs a tree", replaced(straight, "needs_tree", _no), ("queries_term.lookups",)),
+    Mutant(
+        "on the straight path: what pools refuse is sent",
+        replaced(straight, "check_search", nothing),
+        ("search.hidden_metadata", "rare.queries"),
+    ),
 ]
 
 # --- plain bulks ----------------------------------------------------------------------------------------------
@@ -91,12 +95,15 @@ class Unread(Records):
         return aimed
 
 
+ROUTING = b'"routing"'
+UNROUTED = tuple(word for word in plain_bulk.TELLING if word != ROUTING)
 UNSCOPED = replaced(plain_bulk, "Records", Unscoped)
 BULK = [
     Mutant("in plain bulks: ids go as they are", UNSCOPED, ("bulk.plain",)),
     Mutant("in plain bulks: no routing is given", replaced(plain_bulk, "Records", Unrouted), ("bulk.plain",)),
     Mutant("in plain bulks: names go as they are", replaced(plain_bulk, "Records", Unnamed), ("bulk.plain",)),
     Mutant("in plain bulks: new fields are let through", replaced(plain_bulk, "Records", Unread), ("bulk.plain",)),
+    Mutant("in plain bulks: routings are given twice", replaced(plain_bulk, "TELLING", UNROUTED), ("bulk.plain",)),
     Mutant("in plain bulks: any index takes them", replaced(plain_bulk, "_takes_plain", _yes), ("bulk.item_errors",)),
 ]
 
@@ -112,6 +119,10 @@ def _send_unprefixed(self: Pooled, method: str, path: list[str], *rest: Any, **n
     return _SEND(self, method, asked, *rest, **named)
 
 
+def _as_measured(shape: dict[str, Any], *_rest: Any, **_named: Any) -> dict[str, Any]:
+    return shape
+
+
 def _first(bodies: list[dict[str, Any]], _why: Any) -> dict[str, Any]:
     return bodies[0]
 
@@ -119,13 +130,19 @@ def _first(bodies: list[dict[str, Any]], _why: Any) -> dict[str, Any]:
 REST = [
     Mutant("in pools: fields that are not there go as they are", instead(fields, "unheld", str), ("unmapped.asked_for",)),
     Mutant("in pools: anybody's stored scripts are run", replaced(Pooled, "send", _send_unprefixed), ("scripts.using",)),
-    Mutant("in pools: a scroll has one index's query", replaced(together, "_merged", _first), ("cursors.scrolling_several",)),
+    Mutant("in pools: a scroll has one index's query", replaced(together, "_merged", _first), ("search.renamed_fields",)),
     Mutant("in pools: a pool's figures are an index's", instead(statistics, "alone", _yes), ("statistics.stats",)),
+    Mutant("in pools: figures are those measured", replaced(figures, "told", _as_measured), ("statistics.stats",)),
 ]
+
+
+def unnoticed() -> list[Mutant]:
+    telling = replaced(plain_bulk, "TELLING", (ROUTING,))
+    return [Mutant("in plain bulks: no member is looked for but routing", telling, ("bulk.plain",))]
 
 
 def mutants() -> list[Mutant]:
     return [*STRAIGHT, *BULK, *REST]
 
 
-__all__ = ["UNREACHABLE", "UNSCOPED", "WHOLE", "mutants"]
+__all__ = ["UNREACHABLE", "UNSCOPED", "WHOLE", "mutants", "unnoticed"]

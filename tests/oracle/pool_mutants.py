@@ -15,7 +15,8 @@ from typing import Any
 from esproxy import core
 from esproxy.api.filter_path import FilterPath
 from esproxy.api.kinds import Kind, Op
-from esproxy.rewriting import restore, rewrite
+from esproxy.catalogue import scopes
+from esproxy.rewriting import places, restore, rewrite
 from esproxy.rewriting.restore import PoolAnswer
 from esproxy.tenancy import target
 from tests.oracle import path_mutants
@@ -28,6 +29,10 @@ UNREACHABLE = {
     ("request", Kind.TEMPLATE): "templates are kept under the tenant's prefix, as in dedicated",
     ("request", Kind.TASK): "a task comes from a by-query call that does not wait, which is refused",
     ("request", Kind.KQL): "nodes at hand have no kql query",
+    ("request", Kind.ALIAS): "names of aliases stand in declarations, whose procedures read them from the parsed body",
+    ("request", Kind.PATTERN): "patterns stand in templates, which go as in dedicated",
+    ("request", Kind.ROUTING): "a routing stands beside an id, for which the body is looked at, or is read from the parsed body",
+    ("answer", Kind.PATTERN): "no answer of a pool holds a template",
     ("answer", Kind.PIPELINE): "no answer of a pool names a pipeline",
     ("answer", Kind.SEARCH_PIPELINE): "no answer of a pool names a search pipeline",
     ("answer", Kind.STORED_SCRIPT): "no answer of a pool names a stored script",
@@ -38,17 +43,15 @@ UNREACHABLE = {
     ("answer", Kind.EXPR): "no answer of these endpoints holds an expression",
 }
 FIRST = {
-    ("request", Kind.INDEX): ("mget.forms", "queries_term.lookups"),
+    ("request", Kind.INDEX): ("queries_term.metadata",),
     ("request", Kind.ID): ("mget.forms", "queries_term.terms"),
     ("request", Kind.FIELD): ("unmapped.asked_for", "mappings.dynamic"),
-    ("request", Kind.SOURCE): ("search.body_parameters",),
-    ("request", Kind.DOC): ("queries_term.lookups",),
+    ("request", Kind.SOURCE): ("search.renamed_fields",),
+    ("request", Kind.DOC): ("mappings.dynamic", "queries_term.lookups"),
     ("request", Kind.PIPELINE): ("bulk.plain",),
     ("request", Kind.STORED_SCRIPT): ("scripts.using", "updates.scripts"),
     ("request", Kind.GROUP): ("statistics.stats",),
-    ("request", Kind.ROUTING): ("bulk.metadata", "mget.fields"),
     ("request", Kind.EXPR): ("search.body_parameters", "by_query.many_searches"),
-    ("request", Kind.ALIAS): ("indices.created_with_everything",),
     ("request", Kind.SETTINGS): ("indices.pipelines_in_settings",),
     ("request", Kind.LUCENE): ("queries_text.query_strings",),
     ("request", Kind.SCRIPT): ("queries_compound.compound",),
@@ -56,7 +59,7 @@ FIRST = {
     ("request", Kind.CURSOR): ("cursors.points_in_time", "cursors.points_in_time_of_opensearch", "cursors.scrolling"),
     ("answer", Kind.INDEX): ("documents.lifecycle",),
     ("answer", Kind.ID): ("documents.lifecycle",),
-    ("answer", Kind.DOC): ("documents.lifecycle",),
+    ("answer", Kind.DOC): ("search.renamed_fields",),
     ("answer", Kind.NODE): ("statistics.shards", "statistics.search_shards"),
     ("answer", Kind.ADDRESS): ("statistics.search_shards",),
     ("answer", Kind.HIDDEN): ("statistics.stats", "statistics.search_shards"),
@@ -67,19 +70,19 @@ FIRST = {
 }
 
 
-def _request_without(kind: Kind) -> Patch:
-    """A request's bindings but one, wherever they are used."""
-    stops = {key: action for key, action in target.STOPS.items() if key is not kind}
+def _request_without(*kinds: Kind) -> Patch:
+    """A request's bindings but these, wherever they are used."""
+    stops = {key: action for key, action in target.STOPS.items() if key not in kinds}
     return lambda: all_of(instead(target, "STOPS", stops), instead(target, "UNFILTERED", core.Bindings(stops)))
 
 
-def _answer_without(kind: Kind) -> Patch:
+def _answer_without(*kinds: Kind) -> Patch:
     def answer(keep_tags: bool, own: tuple[tuple[Kind, core.Action], ...]) -> core.Bindings:
         actions = dict.fromkeys(target.ANSWER_STOPS, core.Action(Op.STOP))
         actions |= {Kind.ROUTING: core.Action(Op.OMIT), Kind.HIDDEN: core.Action(Op.DROP)} | dict(own)
         if not keep_tags:
             actions[Kind.TAGGED] = core.Action(Op.STRIP)
-        return core.Bindings({key: action for key, action in actions.items() if key is not kind})
+        return core.Bindings({key: action for key, action in actions.items() if key not in kinds})
 
     return replaced(target, "_answer", answer)
 
@@ -100,7 +103,7 @@ def _everything(_targets: Any) -> dict[str, Any]:
 
 
 def _scope_alone(one: target.Target) -> dict[str, Any]:
-    return {"term": {"_routing": one.scope}}
+    return scopes.query([one.scope])
 
 
 def _same(value: Any) -> Any:
@@ -110,8 +113,8 @@ def _same(value: Any) -> Any:
 FILTER = instead(target, "filter_of", _everything)
 REWRITING = [
     Mutant("in pools: the filter is left off", FILTER, ("search.url_parameters", "documents.lifecycle")),
-    Mutant("in pools: aliases' filters are forgotten", instead(target, "_one_filter", _scope_alone), ("aliases.properties",)),
-    Mutant("in pools: names and ids stay", instead(rewrite, "rewrite_places", nothing), ("queries_term.lookups",)),
+    Mutant("in pools: aliases' filters are forgotten", instead(target, "_filtered", _scope_alone), ("aliases.properties",)),
+    Mutant("in pools: names and ids stay", instead(places, "rewrite_places", nothing), ("queries_term.lookups",)),
     Mutant("in pools: a pool's terms are read", instead(rewrite, "check_search", nothing), ("search.suggesting",)),
     Mutant("in pools: texts come as they are", replaced(PoolAnswer, "text", unchanged), ("documents.versions",)),
     Mutant("in pools: errors tell the filter", instead(restore, "unwrapped", _same), ("queries_text.match_family",)),
@@ -190,8 +193,20 @@ VERIFICATIONS = [
 ]
 
 
+def unnoticed() -> list[Mutant]:
+    """What nothing is to be seen of: all that no call reaches at once, and what nodes do as well."""
+    request, answer = ([kind for where, kind in UNREACHABLE if where == side] for side in ("request", "answer"))
+    seen = ("indices.created_with_everything", "templates.index_templates", "aliases.properties", "bulk.metadata", "mget.fields")
+    without = _all(_request_without(*request), _answer_without(*answer))
+    return [Mutant("in pools: no binding that no call reaches", without, seen), *path_mutants.unnoticed()]
+
+
+def _all(*patches: Patch) -> Patch:
+    return lambda: all_of(*patches)
+
+
 def mutants() -> list[Mutant]:
     return [*binding_mutants(), *REWRITING, *path_mutants.mutants()]
 
 
-__all__ = ["UNREACHABLE", "VERIFICATIONS", "Verification", "mutants"]
+__all__ = ["UNREACHABLE", "VERIFICATIONS", "Verification", "mutants", "unnoticed"]
