@@ -53,7 +53,8 @@ def bulk(request: Pooled) -> Steps[Reply]:
     if aliased:
         del query["require_alias"]  # the node would look at physical names, which are never aliases
     for record in records:
-        record.aliased = record.meta.pop("require_alias", aliased) is True
+        asked = record.meta.pop("require_alias", aliased) is True
+        record.aliased = asked and record.verb != "delete"  # where nodes do not look at it
     yield from _find_targets(request, records)
     for name in SOURCE:
         query.pop(name, None)
