@@ -78,10 +78,13 @@ class Unrouted(Records):
 
 
 class Unnamed(Records):
-    """``_index`` goes to the node as its client wrote it."""
+    """``_index`` goes to the node as its client wrote it. What edits point into is kept."""
+
+    tokens: tuple[bytes | None, ...] = ()
 
     def aim(self, raw: bytes | None) -> Any:
         aimed = super().aim(raw)
+        self.tokens = (*self.tokens, raw)
         self.name_token = raw or self.name_token
         return aimed
 
@@ -104,7 +107,7 @@ BULK = [
     Mutant("in plain bulks: names go as they are", replaced(plain_bulk, "Records", Unnamed), ("bulk.plain",)),
     Mutant("in plain bulks: new fields are let through", replaced(plain_bulk, "Records", Unread), ("bulk.plain",)),
     Mutant("in plain bulks: routings are given twice", replaced(plain_bulk, "TELLING", UNROUTED), ("bulk.plain",)),
-    Mutant("in plain bulks: any index takes them", replaced(plain_bulk, "_takes_plain", _yes), ("bulk.item_errors",)),
+    Mutant("in plain bulks: any index takes them", replaced(plain_bulk, "_takes_plain", _yes), ("bulk.plain",)),
 ]
 
 # --- what an index does not have, and what nodes keep or measure ------------------------------------------------
@@ -130,10 +133,15 @@ def _first(bodies: list[dict[str, Any]], _why: Any) -> dict[str, Any]:
 REST = [
     Mutant("in pools: fields that are not there go as they are", instead(fields, "unheld", str), ("unmapped.asked_for",)),
     Mutant("in pools: anybody's stored scripts are run", replaced(Pooled, "send", _send_unprefixed), ("scripts.using",)),
-    Mutant("in pools: a scroll has one index's query", replaced(together, "_merged", _first), ("search.renamed_fields",)),
     Mutant("in pools: a pool's figures are an index's", instead(statistics, "alone", _yes), ("statistics.stats",)),
     Mutant("in pools: figures are those measured", replaced(figures, "told", _as_measured), ("statistics.stats",)),
 ]
+
+
+def of_objects() -> list[Mutant]:
+    """Where each index has an object of its own, in ``per-tenant``."""
+    first = replaced(together, "_merged", _first)
+    return [Mutant("of objects: a scroll has one index's query", first, ("cursors.scrolling_several",))]
 
 
 def unnoticed() -> list[Mutant]:
@@ -145,4 +153,4 @@ def mutants() -> list[Mutant]:
     return [*STRAIGHT, *BULK, *REST]
 
 
-__all__ = ["UNREACHABLE", "UNSCOPED", "WHOLE", "mutants", "unnoticed"]
+__all__ = ["UNREACHABLE", "UNSCOPED", "WHOLE", "mutants", "of_objects", "unnoticed"]

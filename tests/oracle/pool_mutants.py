@@ -40,7 +40,6 @@ UNREACHABLE = {
     ("answer", Kind.TASK): "no answer of a pool names a task",
     ("answer", Kind.SETTINGS): "settings are answered from the catalogue",
     ("answer", Kind.ALIAS): "aliases are answered from the catalogue",
-    ("answer", Kind.EXPR): "no answer of these endpoints holds an expression",
 }
 FIRST = {
     ("request", Kind.INDEX): ("queries_term.metadata",),
@@ -58,6 +57,7 @@ FIRST = {
     ("request", Kind.WRAPPER): ("queries_term.lookups",),
     ("request", Kind.CURSOR): ("cursors.points_in_time", "cursors.points_in_time_of_opensearch", "cursors.scrolling"),
     ("answer", Kind.INDEX): ("documents.lifecycle",),
+    ("answer", Kind.EXPR): ("bulk.metadata",),
     ("answer", Kind.ID): ("documents.lifecycle",),
     ("answer", Kind.DOC): ("search.renamed_fields",),
     ("answer", Kind.NODE): ("statistics.shards", "statistics.search_shards"),
