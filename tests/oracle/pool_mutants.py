@@ -117,7 +117,7 @@ REWRITING = [
     Mutant("in pools: names and ids stay", instead(places, "rewrite_places", nothing), ("queries_term.lookups",)),
     Mutant("in pools: a pool's terms are read", instead(rewrite, "check_search", nothing), ("search.suggesting",)),
     Mutant("in pools: texts come as they are", replaced(PoolAnswer, "text", unchanged), ("documents.versions",)),
-    Mutant("in pools: errors tell the filter", instead(restore, "unwrapped", _same), ("queries_text.match_family",)),
+    Mutant("in pools: errors tell the filter", instead(restore, "unwrapped", _same), ("queries_text.match_family",), ("es",)),
     Mutant("in pools: filter_path is forgotten", replaced(FilterPath, "apply", unchanged), ("root.response_filtering",)),
 ]
 
