@@ -34,8 +34,19 @@ MAX_HEADER = 1024
 MAX_LINE = 4096 - len("DELETE  HTTP/1.1") - 64
 # What is sent as a POST and changes nothing: it may be sent a second time when a connection breaks under it.
 REPEATABLE = frozenset(
-    ("search", "count", "msearch", "mget", "explain", "field_caps", "indices.validate_query", "termvectors", "mtermvectors",
-     "rank_eval", "terms_enum")
+    (
+        "search",
+        "count",
+        "msearch",
+        "mget",
+        "explain",
+        "field_caps",
+        "indices.validate_query",
+        "termvectors",
+        "mtermvectors",
+        "rank_eval",
+        "terms_enum",
+    )
 )
 CAT_DRAWING = ("format", "v")
 NEW = frozenset(("new_index", "target"))  # parts of a path that name an index to be made

@@ -20,6 +20,7 @@ COUNTERS = {  # key of a report: metric and its help
     "disconnects": ("esproxy_client_disconnects", "Clients that left before their answer was whole."),
     "aborts": ("esproxy_answers_cut", "Answers that were cut after bytes had left."),
     "bugs": ("esproxy_internal_errors", "Exceptions inside the proxy."),
+    "short": ("esproxy_requests_short", "Requests answered on the short way of a head that had come before."),
     "violations": ("esproxy_isolation_violations", "Answers that held what is not the tenant's, and were withheld."),
     "unknown_keys": ("esproxy_answer_unknown_keys", "Keys in answers that no API definition knows; they are copied."),
 }

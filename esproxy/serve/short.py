@@ -106,6 +106,7 @@ class ShortCall:
             return self.unfold().answered(head, body, last)
         stats = way.proxy.stats
         stats.in_flight -= 1
+        stats.short += 1
         stats.ended(way.method, head.status, self.connection.clock() - self.started)
         assert head.told is not None
         text = b"%b%bcontent-length: %d\r\n\r\n" % (head.told, way.opaque, len(out))

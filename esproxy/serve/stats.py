@@ -14,7 +14,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Stats:
-    __slots__ = ("aborts", "bugs", "disconnects", "in_flight", "requests", "seconds", "seconds_sum")
+    __slots__ = ("aborts", "bugs", "disconnects", "in_flight", "requests", "seconds", "seconds_sum", "short")
 
     def __init__(self) -> None:
         self.in_flight = 0
@@ -27,6 +27,7 @@ class Stats:
         self.disconnects = 0  # clients that left before their answer was whole
         self.aborts = 0  # answers that were cut
         self.bugs = 0  # exceptions inside the proxy
+        self.short = 0  # requests that were answered on the straight way, see esproxy.serve.short
 
     def ended(self, method: str, status: int, seconds: float) -> None:
         key = (method, status)
@@ -43,6 +44,7 @@ class Stats:
             "disconnects": self.disconnects,
             "aborts": self.aborts,
             "bugs": self.bugs,
+            "short": self.short,
             "in_flight": self.in_flight,
         }
         self.clear()

@@ -83,7 +83,7 @@ SAFE = [
 def laboratory(cluster: SharedCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     config = tmp_path_factory.mktemp("mutants") / "esproxy.toml"
     node = f"http://{cluster.neighbours.node.host}"  # type: ignore[attr-defined]
-    config.write_text(config_text(node, 8080, cluster.placement))
+    config.write_text(config_text(node, (8080, 0), cluster.placement))
     yield Laboratory(cluster, config)
     # What mutants have made and spoiled without a prefix is nobody's: away with it, and the decoys anew.
     node_client = cluster.neighbours.node

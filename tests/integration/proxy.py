@@ -50,7 +50,7 @@ CONFIG = """
 [listen]
 host = "127.0.0.1"
 port = {port}
-admin_port = 0
+admin_port = {admin}
 [clusters.main]
 nodes = ["{node}"]
 {placement}[identity]
@@ -71,11 +71,19 @@ def free_port() -> int:
 
 
 def config_text(
-    node: str, port: int, placement: str = "dedicated", transport: str = "engine", more: str = "", anybody: bool = False
+    node: str,
+    ports: tuple[int, int],
+    placement: str = "dedicated",
+    transport: str = "engine",
+    more: str = "",
+    anybody: bool = False,
 ) -> str:
-    """``more``: further sections; ``anybody``: not only TENANTS are let in."""
+    """``ports``: for clients, and the admin's; ``more``: further sections; ``anybody``: not only TENANTS are let in."""
+    port, admin = ports
     tenants = 'mode = "open"' if anybody else "ids = [" + ", ".join(f'"{tenant}"' for tenant in TENANTS) + "]"
-    text = CONFIG.format(node=node, port=port, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48)
+    text = CONFIG.format(
+        node=node, port=port, admin=admin, placement=config(placement), transport=transport, tenants=tenants, key="k" * 48
+    )
     return text + more
 
 
@@ -86,6 +94,7 @@ class Served:
     url: str
     process: subprocess.Popen[bytes]
     log: Path
+    admin: int  # port
 
     def client(self, tenant: str = TENANT) -> WireClient:
         return WireClient(self.url, {"x-tenant": tenant})
@@ -101,14 +110,14 @@ class Served:
 
 
 def serve(node: str, folder: Path, placement: str, transport: str, more: str = "", anybody: bool = False) -> Served:
-    port = free_port()
+    ports = free_port(), free_port()
     config, log = folder / "esproxy.toml", folder / "esproxy.log"
-    config.write_text(config_text(node, port, placement, transport, more, anybody))
+    config.write_text(config_text(node, ports, placement, transport, more, anybody))
     command = [sys.executable, "-m", "esproxy", "serve", "--config", str(config), "--workers", "1"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ESPROXY_")}
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
-    served = Served(f"http://127.0.0.1:{port}", process, log)
+    served = Served(f"http://127.0.0.1:{ports[0]}", process, log, ports[1])
     for _ in range(200):
         if process.poll() is not None:
             break

@@ -1,0 +1,88 @@
+"""What comes again and again with the same head takes a way of its own through the proxy (``esproxy/shortcut.py``): hostile reads
+are answered there as they were the first time, and show nothing either."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import pairwise
+
+import httpx
+import pytest
+
+from tests.integration.proxy import SharedCluster
+from tests.oracle.answer import Raw
+from tests.oracle.attack import Attack
+from tests.oracle.attacks import ATTACKS
+from tests.oracle.client import WireClient
+
+SOON = 3  # seconds, in which workers have reported what they count
+TIMES = 4  # the first is understood, the second finds it understood, the third has a way of its own and so has the fourth
+HEAD = re.compile(
+    rb"(GET|POST) (/\S*_(?:search|count|doc/|source/|explain/|validate/query|field_caps)\S*) HTTP/1\.1\r\n((?:.+\r\n)*)\r\n"
+)
+FRAMING = ("host", "connection", "content-length", "x-tenant", "transfer-encoding")
+VARIES = re.compile(rb'"took":\d+|"_scroll_id":"[^"]+"|"(pit_)?id":"[\w-]{40,}=*"')
+
+
+def read(attack: Attack) -> tuple[str, str, dict[str, str], bytes | None] | None:
+    """What an attack sends, where that only reads, is ordinary HTTP and is not told with times."""
+    found = HEAD.match(attack.sent)
+    if found is None or attack.http or attack.before or attack.ran or b"by_query" in attack.sent or b"profile" in attack.sent:
+        return None
+    if found[1] == b"POST" and b"/_doc/" in found[2]:
+        return None
+    lines = [line.partition(": ") for line in found[3].decode("latin-1").splitlines()]
+    headers = {name: value for name, _, value in lines if name.lower() not in FRAMING}
+    try:
+        found[2].decode("ascii")
+    except UnicodeDecodeError:
+        return None
+    return found[1].decode(), found[2].decode(), headers, attack.sent[found.end() :] or None
+
+
+READS = [(str(attack), sent) for attack in ATTACKS if (sent := read(attack)) is not None]
+
+
+@pytest.fixture(scope="module")
+def client(cluster: SharedCluster) -> Iterator[WireClient]:
+    """Of an attacker with an index and a document of the names that attacks are about."""
+    with closing(cluster.served.client()) as client:
+        media = {"content-type": "application/json"}
+        assert client.send("PUT", "/books/_doc/1?refresh=true", media, b'{"a":"quick fox","k":"red"}').status == 201
+        yield client
+        assert client.send("DELETE", "/*?expand_wildcards=all", {}, None).status == 200
+
+
+def test_there_are_reads_among_the_attacks() -> None:
+    assert len(READS) > 300
+
+
+def test_hostile_read_is_answered_the_same_again_and_again(cluster: SharedCluster, client: WireClient) -> None:
+    if cluster.placement != "dedicated":
+        pytest.skip("there is one way to indices in pools")
+    wrong: list[str] = []
+    before = short(cluster)
+    for label, sent in READS:
+        answers = [client.send(*sent) for _ in range(TIMES)]
+        wrong += [f"{label}: {said(one)!r} and then {said(two)!r}" for one, two in pairwise(answers) if said(one) != said(two)]
+        wrong += [
+            f"{label} shows {answer.body[:300]!r}" for answer in answers if cluster.neighbours.canaries(answer.everything())
+        ]
+    assert wrong == []
+    time.sleep(SOON)
+    expected = len(READS) / 10 if cluster.direct.engine.kind == "os" else 5  # Elasticsearch answers searches in chunks
+    assert short(cluster) - before > expected
+
+
+def said(answer: Raw) -> object:
+    return answer.status, VARIES.sub(b"", answer.body)
+
+
+def short(cluster: SharedCluster) -> int:
+    """How many requests have gone the short way so far."""
+    told = httpx.get(f"http://127.0.0.1:{cluster.served.admin}/metrics").raise_for_status().text
+    (count,) = re.findall(r"^esproxy_requests_short_total ([\d.e+]+)$", told, re.M)
+    return int(float(count))
