@@ -14,11 +14,11 @@ from esproxy import core, exact
 from esproxy.api.kinds import Mark
 from esproxy.bodies import refusal
 from esproxy.catalogue.dynamic_rules import RUNTIME, DynamicRules, Unparsed, compile_rules
-from esproxy.catalogue.fields import is_there
 from esproxy.catalogue.inference import infer
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, broken_document
 from esproxy.plan import Plan
+from esproxy.pools.lacking import check_lacking
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.stored import with_sources
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
@@ -26,7 +26,6 @@ from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search, walk
 from esproxy.rewriting.undo import Undo
-from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.target import Target, request_bindings
 
 TYPED = Mark.AGGS | Mark.SUGGEST
@@ -177,15 +176,6 @@ def parameters(request: Pooled, targets: list[Target], *, routed: bool = True) -
         query = physical_query(plan, targets if routed else [], resolver)
     yield from check_lacking(request, resolver.fields)
     return query
-
-
-def check_lacking(request: Pooled, fields: FieldNames) -> Steps[None]:
-    """A field that some indices of a request have goes to the pools of the others by the same name. Raises Divided where one of
-    them has something of that name, which is another tenant's."""
-    for physical, targets in fields.lacking.items():
-        for target in targets:
-            if is_there(physical, (yield from request.fields_of_pool(target))):
-                raise Divided.of_field(fields.sent.get(physical, physical))
 
 
 def derived(body: bytes) -> frozenset[str]:

@@ -4,7 +4,8 @@
 
 ``pooled`` is one procedure without a key: it belongs to its client. What it rests on, the directory of its tenant, is believed
 from memory or read for it (``Sight``), and when the answer is there it is asked whether that still holds: a read that does not
-is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile.
+is done again from the start, a write is a 503, because it may have reached an index that was deleted meanwhile. The same is
+done where it came upon a field of others that was not there before (``lacking``).
 
 A family (``documents``, ``search``, …) is a function of a ``Pooled``: straight-line code that resolves, calls and
 makes the reply. Its outcome for a name that placement gives to ``dedicated`` is ``Apart``: the exchange goes on by prefix.
@@ -22,6 +23,7 @@ from esproxy.errors import Failed, half_a_character
 from esproxy.exchange import GO, Large, Onward, Procedure, Reply
 from esproxy.plan import Plan
 from esproxy.pools.creation import Creation
+from esproxy.pools.lacking import appeared
 from esproxy.pools.pooled import Apart, Missing, Pooled, Pools
 
 Family = Callable[[Pooled], Steps[Reply | Large]]
@@ -45,7 +47,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
             return GO
         if not sight.holds():
             yield from sight.confirm()
-        if not sight.changed:
+        if not sight.changed and not (yield from appeared(request, reply)):
             return reply if isinstance(reply, Reply) else Onward(reply, sight.holds, lambda written: still_true(sight))
         if write:
             raise Failed("the index was changed while the request was under way")
@@ -57,6 +59,7 @@ def pooled(request: Pooled, family: Family, *, write: bool) -> Procedure:
         request.undo.clear()
         request.fresh.clear()
         request.pool_fields.clear()
+        request.lacking.clear()
         request.alike.clear()
         request.beside = None
 

@@ -95,6 +95,8 @@ class Pooled:
         self.cursors: dict[str, str] = {}  # the node's → the client's, of those that came with the request
         self.lifts_a_block = False  # so no block keeps it from that
         self.pool_fields: dict[str, dict[str, dict[str, Any]]] = {}  # fields of pools, by physical index
+        self.lacking: dict[str, set[str]] = {}  # physical index → names of fields that were sent there because it has none such
+        self.holds_all = False  # no answer goes on to the client before it is all there
         self.alike: dict[str, str] = {}  # paths → what all pools of the search call the field that have it
         self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
@@ -326,11 +328,15 @@ class Pooled:
     def fields_of_pool(self, target: Target) -> Steps[dict[str, dict[str, Any]]]:
         """The fields that the pool of a target has, everybody's. Read anew: in memory one of the last second could be missing."""
         if target.physical not in self.pool_fields:
-            stored = yield from self.cat.store.get(Claims, names.claims_id(target.physical))
-            if stored is None:
-                raise Failed("a pool has no record of its fields")
-            self.pool_fields[target.physical] = stored.doc.fields
+            self.pool_fields[target.physical] = yield from self.claimed(target.physical)
         return self.pool_fields[target.physical]
+
+    def claimed(self, physical: str) -> Steps[dict[str, dict[str, Any]]]:
+        """The fields of a pool as they are now."""
+        stored = yield from self.cat.store.get(Claims, names.claims_id(physical))
+        if stored is None:
+            raise Failed("a pool has no record of its fields")
+        return stored.doc.fields
 
     def lookup(self, name: str) -> Steps[Target | str]:
         """The index that a query looks a document up in; the name to send when it is not there."""
@@ -388,7 +394,7 @@ class Pooled:
         again = held or method in ("GET", "HEAD") or plan.route.row.name in requests.REPEATABLE
         send = Send(plan.cluster.name, method, build(path, query), headers, body, True, again)
         tree = plan.filter_path is not None or plan.meta is not None
-        window = self.pools.window if large and not tree else None
+        window = self.pools.window if large and not tree and not self.holds_all else None
         return Call(send, self.pools.max_body, window, self.claim, tree and requests.is_read(plan))
 
     def claim(self) -> Claim:
