@@ -71,7 +71,7 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
     uri = head.target.decode("ascii", "backslashreplace") if cluster.product else _path_of(target.path)
     if cluster.before_9 and len(target.raw) == 2:
         engine.router.check_typed(head.method, target, uri)
-    route, parts = engine.router.match(head.method, target, uri)
+    route, parts = engine.router.match(head.method, target, uri, before_9=cluster.before_9)
     if route.row.refused:
         raise Refusal(route.row.refused)
     if route.row.required and route.with_index is not None and route.row.listed not in target.query:
@@ -179,7 +179,8 @@ def _physical_query(plan: Plan) -> dict[str, str]:
     out: dict[str, str] = {}
     unknown = [name for name in plan.query if name not in known and name != "format"]
     if unknown:
-        raise unknown_parameters(plan.raw_path, unknown, offered(plan.route.row.name, known, product=plan.product))
+        there = offered(plan.route.row.name, known, product=plan.product, before_9=plan.cluster.before_9)
+        raise unknown_parameters(plan.raw_path, unknown, there)
     for name, value in plan.query.items():
         kind = known.get(name, Kind.COPY)
         if kind is Kind.CURSOR and plan.pit:

@@ -57,10 +57,13 @@ _OPENSEARCH = {
 }
 
 
-def offered(endpoint: str, known: Iterable[str], *, product: bool) -> list[str]:
-    """Of the parameters of an endpoint those that a node would offer."""
+def offered(endpoint: str, known: Iterable[str], *, product: bool, before_9: bool) -> list[str]:
+    """Of the parameters of an endpoint those that a node would offer. ``before_9``: it is of Elasticsearch 8, and does not have
+    those that came later."""
     quiet = {*_IF_GIVEN.split(), *_EITHER.get(endpoint, "").split()}
     quiet.update((_ELASTICSEARCH if product else _OPENSEARCH).get(endpoint, "").split())
     if not product:
         quiet.add("master_timeout")
+    if before_9:
+        quiet.add("_source_exclude_vectors")
     return [name for name in known if name not in quiet]

@@ -264,6 +264,8 @@ def endpoints(schema: Schema) -> None:
         url = ((method,), "/_search/point_in_time/_all")
         schema.endpoints[name] = EndpointDef(name, [url], {}, dict(common), None, False, Ref(f"esproxy:{response}"))
 
+    table = schema.endpoints["cat.count"]
+    table.urls = [(tuple(method for method in methods if method != "POST"), path) for methods, path in table.urls]
     search_pipelines.endpoints(schema)
     older = schema.endpoints["cat.master"]
     newer = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])

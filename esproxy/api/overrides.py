@@ -220,6 +220,7 @@ NO_NAMES: list[Row] = [
 # pinned and rule organics. A terms lookup, a shape, a percolated document name one document, which its id scopes.
 
 ROOT_ROWS: list[Row] = [
+    Also("cat.count:Request", {"query": QUERY}, "Elasticsearch reads it there as in a count, OpenSearch ignores it"),
     *(
         QueryRoot(type_, prop, why)
         for type_, prop, why in (
@@ -232,6 +233,7 @@ ROOT_ROWS: list[Row] = [
             ),
             (SEARCH + "SearchRequestBody", "post_filter", "as in a search"),
             ("_global.count:Request", "query", "selects what is counted"),
+            ("cat.count:Request", "query", "selects what is counted"),
             ("_global.delete_by_query:Request", "query", "selects what is deleted"),
             ("_global.update_by_query:Request", "query", "selects what is updated"),
             ("_global.explain:Request", "query", "is matched against one document"),
@@ -263,6 +265,7 @@ ROOT_ROWS: list[Row] = [
     ),
     Ensure(SEARCH + "SearchRequestBody", ("query",), "as in a search", ("knn", "retriever", "sub_searches")),
     Ensure("_global.count:Request", ("query",), "no query is every document"),
+    Ensure("cat.count:Request", ("query",), "no query is every document"),
     # delete_by_query is not here: nodes refuse it without a query, and one that we add would delete everything.
     Ensure("_global.update_by_query:Request", ("query",), "no query is every document"),
     Ensure(DSL + "FieldLookup", ("index",), "nodes look in an index called [shapes] when none is named"),
@@ -281,8 +284,8 @@ ROOT_ROWS: list[Row] = [
 # A query on _index compares names of indices, one on _id ids. _routing stays a field like others: in a pool the client's
 # routing is in a field of another name, so the key is what changes and the value stays.
 
-# Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix, span_term; on _id also prefix
-# and wildcard) are left to the node's own refusal.
+# Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix; on _id also prefix and wildcard)
+# are left to the node's own refusal. OpenSearch refuses span_term on _index by whether the name is that of the index.
 
 # query → (its type, the properties that hold what is compared, the fields that know it)
 _BY_FIELD = {
@@ -294,6 +297,7 @@ _BY_FIELD = {
     "match_bool_prefix": ("MatchBoolPrefixQuery", ("query",), {"_index": EXPR, "_id": ID}),
     "common": ("CommonTermsQuery", ("query",), {"_index": EXPR, "_id": ID}),
     "terms_set": ("TermsSetQuery", ("terms",), {"_index": EXPR, "_id": ID}),
+    "span_term": ("SpanTermQuery", ("value", "term"), {"_index": EXPR}),
 }
 
 
@@ -311,6 +315,7 @@ def _by_field() -> list[Row]:
 
 BY_FIELD: list[Row] = [
     *_by_field(),
+    Is(DSL + "SpanQuery", "span_term", Ref("esproxy:SpanTermQueryByField"), "the same in a span"),
     Also(
         DSL + "TermsQuery",
         {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup")))},

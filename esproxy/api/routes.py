@@ -33,6 +33,7 @@ class Row:
     ``write``: the index in the path is one that may be created. ``keyed``: the answer's keys are index names, so
     ``filter_path`` is ours to apply.
     ``refused``: why the endpoint is not for a tenant.
+    ``since_9``: methods that Elasticsearch 8 does not have.
     ``cursor``: what the cursors in request and answer are. ``head_of``: the endpoint whose answer's head a HEAD asks for.
     """
 
@@ -47,6 +48,7 @@ class Row:
     cursor: str = "pit"
     head_of: str | None = None
     refused: str = ""
+    since_9: tuple[str, ...] = ()
 
 
 # The orders in which nodes list methods.
@@ -107,7 +109,7 @@ ENDPOINTS = {
         Row("indices.open", required="index is missing"),
         Row("indices.close", required="index is missing"),
         Row("indices.add_block"),
-        Row("indices.remove_block"),
+        Row("indices.remove_block", since_9=("DELETE",)),
         Row("indices.stats", all=True, keyed=True),
         Row("indices.segments", all=True, keyed=True),
         Row("indices.recovery", all=True, keyed=True),
@@ -166,7 +168,7 @@ ENDPOINTS = {
         Row("cat.segments", all=True, answer="cat"),
         Row("cat.recovery", all=True, answer="cat"),
         Row("cat.health", answer="cat"),
-        Row("cat.count", all=True, answer="text"),
+        Row("cat.count", all=True, answer="text", since_9=("POST",)),
         Row("cluster.health", all=True, answer="health", keyed=True),
         Row("cluster.put_settings", refused="settings of the cluster are its operator's: [_settings] of an index are yours"),
         *(Row(name, answer="virtual", keyed=True) for name in sorted(VIRTUAL - {"cluster.put_settings"})),
@@ -227,14 +229,15 @@ class Router:
         for method in methods:
             node.methods.setdefault(method, route)
 
-    def match(self, method: str, target: Target, uri: str) -> tuple[Route, dict[str, str]]:
+    def match(self, method: str, target: Target, uri: str, *, before_9: bool = False) -> tuple[Route, dict[str, str]]:
         """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
         for node in self._nodes(self.root, target.raw, 0):
             if not node.methods:
                 continue
             route = node.methods.get(method)
-            if route is None:
-                raise wrong_method(uri, method, sorted(node.methods, key=self.order.index))
+            if route is None or (before_9 and method in route.row.since_9):
+                there = [name for name, other in node.methods.items() if not (before_9 and name in other.row.since_9)]
+                raise wrong_method(uri, method, sorted(there, key=self.order.index))
             names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
             return route, names
         raise unknown_endpoint(uri, method)

@@ -22,6 +22,7 @@ from esproxy.pools.lacking import check_lacking
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.stored import with_sources
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
+from esproxy.rewriting.aggs import wrapping
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search, walk
@@ -140,6 +141,7 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
         bindings = request_bindings(targets, filtered=filtered, defines=bool(defined))
         out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
         if resolver.wrapped:
+            request.undo[-1].rewritten = {} if request.product else wrapping(orjson.loads(body))
             body = unwrapped_queries(plan, state, body)
             resolver = _search_resolver(request, targets, defined)
             out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)

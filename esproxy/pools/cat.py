@@ -15,10 +15,11 @@ from esproxy.pools import wide
 from esproxy.pools.bodies import search_body
 from esproxy.pools.health import tenant_health
 from esproxy.pools.pooled import Pooled
-from esproxy.pools.reply import nothing
+from esproxy.pools.reply import JSON, nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.procedures.cat import columns_of, table_headers, wants_json
+from esproxy.request import check_no_body
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers
 from esproxy.tenancy.fieldnames import Divided
@@ -42,8 +43,11 @@ def table_headers_of(request: Pooled, answer: Answer) -> Headers:
 
 
 def count(request: Pooled) -> Steps[Reply]:
-    """``_cat/count`` has no body for a filter: a count, put into the row that the node makes for nothing."""
+    """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing. OpenSearch reads no
+    body there, Elasticsearch 8 takes none."""
     plan = request.plan
+    if request.body and plan.cluster.before_9:
+        check_no_body(plan)
     if plan.query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "count"], {"help": "true"})
         return Reply(told.status, table_headers_of(request, told), told.body)
@@ -76,11 +80,12 @@ def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
     plan = request.plan
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
-    body = yield from search_body(request, targets, state, body_with_query(plan, b"") or b"{}")
+    given = body_with_query(plan, request.body if request.product else b"")
+    body = yield from search_body(request, targets, state, given or b"{}")
     routing = physical_query(plan, targets, None).get("routing")
     routed = {"routing": routing} if routing and targets else {}
     physical = [target.physical for target in targets]
-    return (yield from wide.ask(request, "POST", [wide.INDEX, "_count"], physical, routed, body, b"application/json"))
+    return (yield from wide.ask(request, "POST", [wide.INDEX, "_count"], physical, routed, body, request.media or JSON))
 
 
 def health(request: Pooled) -> Steps[Reply]:

@@ -50,7 +50,7 @@ def together(request: Pooled, targets: list[Target], given: bytes, why: Divided)
         queries.append(query)
     undo = request.undo[0]
     if any(other != undo for other in request.undo) or undo != Undo(bare=undo.bare):
-        raise _refused("aggregations" if undo.globals or undo.meta or undo.shapes else "explain", why)
+        raise _refused("aggregations" if undo.globals or undo.meta or undo.shapes or undo.rewritten else "explain", why)
     merged = _merged(bodies, why)
     if "sort" in merged:
         merged["sort"], undo.sorts = yield from _sorts(request, targets, [_listed(body.get("sort")) for body in bodies], why)

@@ -96,6 +96,7 @@ def _is_wrapped(query: dict[str, Any], every: dict[str, Any]) -> bool:
 # --- meta -----------------------------------------------------------------------------------------------
 
 QUERIED = ("filter", "filters", "adjacency_matrix")
+SIGNIFICANT = ("significant_terms", "significant_text")
 
 
 class Shape(NamedTuple):
@@ -116,7 +117,7 @@ def shapes(tree: dict[str, Any], every: dict[str, Any]) -> dict[str, Shape]:
     for key in ("aggs", "aggregations"):
         for name, definition in (tree.get(key) or {}).items():
             if isinstance(definition, dict):
-                kinds = [definition.get(kind) for kind in ("significant_terms", "significant_text")]
+                kinds = [definition.get(kind) for kind in SIGNIFICANT]
                 backgrounds = [kind.get("background_filter") for kind in kinds if isinstance(kind, dict)]
                 told = "meta" in definition or any(kind in definition for kind in QUERIED) or backgrounds not in ([], [every])
                 out[name] = Shape(told, shapes(definition, every))
@@ -131,13 +132,51 @@ def without_made_meta(answer: Any, known: dict[str, Shape]) -> bool:
         shape = known.get(key.rpartition("#")[2])
         if shape is None or not isinstance(value, dict):
             continue
-        buckets = value.get("buckets", [value])
-        parts = list(buckets.values()) if isinstance(buckets, dict) else buckets
-        below = [without_made_meta(part, shape.below) for part in parts]
+        below = [without_made_meta(part, shape.below) for part in _parts(value)]
         if value.get("meta") == {} and not shape.told and not (any(below) if below else shape.may_be_told):
             del value["meta"]
         left = left or "meta" in value
     return left
+
+
+def wrapping(tree: dict[str, Any]) -> dict[str, Any]:
+    """The aggregations with a query in base64 in them or below: name → those below. A shard rewrites such a one whatever it
+    finds; here it is read before it is sent."""
+    out = {}
+    for key in ("aggs", "aggregations"):
+        for name, definition in (tree.get(key) or {}).items():
+            if isinstance(definition, dict):
+                below = wrapping(definition)
+                if below or any(_holds_wrapper(definition.get(kind)) for kind in (*QUERIED, *SIGNIFICANT)):
+                    out[name] = below
+    return out
+
+
+def _holds_wrapper(query: Any) -> bool:
+    if isinstance(query, list):
+        return any(map(_holds_wrapper, query))
+    if not isinstance(query, dict):
+        return False
+    return isinstance(query.get("wrapper"), dict) or any(map(_holds_wrapper, query.values()))
+
+
+def tell_meta(answer: Any, rewritten: dict[str, Any]) -> None:
+    """The empty ``meta`` of the aggregations that a shard would have rewritten (``wrapping``), and of those around them."""
+    for key, value in answer.items() if isinstance(answer, dict) else ():
+        below = rewritten.get(key.rpartition("#")[2])
+        if below is None or not isinstance(value, dict):
+            continue
+        told = {"meta": {}, **value}
+        value.clear()
+        value |= told
+        for part in _parts(value):
+            tell_meta(part, below)
+
+
+def _parts(answer: dict[str, Any]) -> list[Any]:
+    """The buckets of an aggregation, or itself."""
+    buckets = answer.get("buckets", [answer])
+    return list(buckets.values()) if isinstance(buckets, dict) else buckets
 
 
 # --- empty buckets --------------------------------------------------------------------------------------

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from esproxy.api.kinds import Kind
 from esproxy.errors import Refusal
-from esproxy.rewriting.places import lookup_keys, members
+from esproxy.rewriting.places import NONE, lookup_keys, members
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import OURS, Target, filter_of
 
 INDEX, ID = "_index", "_id"
-VALUES = ("value", "query", "wildcard", "terms")  # of a clause that is an object: what it compares with
+VALUES = ("value", "query", "wildcard", "terms", "term")  # of a clause that is an object: what it compares with
 INDEX_SOURCE = "params.names[doc['_index'].value]"
 ID_SOURCE = "def v=doc['_id'].value;return v.substring(v.indexOf(':')+1)"
 OPERATORS = frozenset('+|-"*()~\\ ')
@@ -79,6 +79,9 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         return  # no expression: the node says so
     if _not_compared(field, name, options if isinstance(options, dict) else {}):
         return
+    if name == "span_term":
+        _name_in_span(clause, values[0], targets, matching)
+        return
     if name == "common":
         replaced: dict[str, Any] = {"match_none": told}  # which counts terms, and these fields have none
     elif field == ID:
@@ -90,6 +93,18 @@ def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) ->
         replaced = index_query([target for target in targets if target.scope in reached], targets, told)
     del holder[name]
     holder |= replaced
+
+
+def _name_in_span(clause: Clause, value: str, targets: list[Target], matching: Matching) -> None:
+    """No node finds anything by it: OpenSearch says what it made of the name, which is by whether it is the index's own."""
+    reached = {target.scope for target in matching(value)}
+    found = [target.physical for target in targets if target.scope in reached]
+    sent = found[0] if found else NONE if value in {target.physical for target in targets} else value
+    options = clause.holder[clause.name][clause.field]
+    if isinstance(options, dict):
+        options[next(key for key in VALUES if key in options)] = sent
+    else:
+        clause.holder[clause.name][clause.field] = sent
 
 
 def _not_compared(field: str, name: str, options: dict[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from esproxy.tenancy.target import Target, absent, search_routing
 RESOLVED = frozenset(("ignore_unavailable", "allow_no_indices", "expand_wildcards"))
 QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenient")
 DOCUMENT = ("get_source", "exists_source")  # whose answer is a document, which nodes do not filter
-BODY_ALONE = ("count", "indices.validate_query", "explain")  # which read no query from parameters beside a body
+BODY_ALONE = ("count", "cat.count", "indices.validate_query", "explain")  # which read no query from parameters beside a body
 BODY = ("source", "source_content_type")  # which the exchange has read, where there was no other
 DEFAULT_FIELD = {"df": "default_field"}
 
@@ -36,7 +36,8 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
     known = plan.endpoint.query
     unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
     if unknown:
-        raise unknown_parameters(plan.raw_path, unknown, offered(plan.route.row.name, known, product=plan.product))
+        there = offered(plan.route.row.name, known, product=plan.product, before_9=plan.cluster.before_9)
+        raise unknown_parameters(plan.raw_path, unknown, there)
     out: dict[str, str] = {}
     in_body = moved(plan)
     for name, value in plan.query.items():

@@ -267,7 +267,8 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     if marks & Mark.RUNTIME:
         _check_defined(orjson.loads(body))
     escaped = b"\\" in body
-    if (escaped or b"search_pipeline" in body) and isinstance(orjson.loads(body).get("search_pipeline"), dict):
+    given = orjson.loads(body).get("search_pipeline") if escaped or b"search_pipeline" in body else None
+    if isinstance(given, dict) and given:  # an empty one makes nothing
         raise Refusal("[search_pipeline] is not available for indices in a pool: what a pipeline makes of a search is not seen")
     if resolver.alone:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from esproxy.errors import Refusal
-from esproxy.rewriting.aggs import Shape, unscope_globals, without_made_meta
+from esproxy.rewriting.aggs import Shape, tell_meta, unscope_globals, without_made_meta
 from esproxy.rewriting.decoded import Decoded, decode_sorts
 from esproxy.rewriting.explain import explain_without_filter
 from esproxy.rewriting.profile import without_queries
@@ -22,6 +22,7 @@ class Undo:
 
     globals: list[str] = field(default_factory=list)  # names of global aggregations that got a filter
     shapes: dict[str, Shape] = field(default_factory=dict)  # of the aggregations, where a query was put into some
+    rewritten: dict[str, Any] = field(default_factory=dict)  # aggregations of which a node would tell that a shard rewrote them
     bare: bool = False  # the client wants hits without metadata, which the proxy asked for to verify them
     below: set[str] = field(default_factory=set)  # names of inner hits and top hits that are bare
     meta: MetaFields | None = None  # buckets of ``_index``
@@ -35,6 +36,7 @@ class Undo:
         owed = (
             self.globals,
             self.shapes,
+            self.rewritten,
             self.bare,
             self.below,
             self.meta,
@@ -55,6 +57,7 @@ class Undo:
             unscope_globals(tree.get("aggregations"), self.globals)
             if self.shapes:
                 without_made_meta(tree.get("aggregations"), self.shapes)
+            tell_meta(tree.get("aggregations"), self.rewritten)
             if self.meta is not None:
                 self.meta.restore(tree, name)
             if self.explained:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from esproxy.cluster import Cluster
 from esproxy.errors import Refusal
 from tests.unit.gateway.test_scripts import Played
-from tests.unit.gateway.whole import ask, gateway, refused, sent
+from tests.unit.gateway.whole import INFO, ask, gateway, refused, sent
 
 UNKNOWN = {"type": "settings_exception", "reason": "unknown setting [index.nope] did you mean [index.mode]?"}
 NO_NAME = {"type": "invalid_index_name_exception", "reason": "Invalid index name [acme.NONE], must be lowercase"}
@@ -75,6 +76,14 @@ def test_remote_name_is_told_by_what_is_asked_of_it(gate):
 def test_parameter_that_a_node_had_not_read_is_not_offered(gate):
     told = [refused(gate, "GET", f"/x/_search?{name}=1")[1]["error"]["reason"] for name in ("sizze", "rooting")]
     assert told[0].endswith("unrecognized parameter: [sizze]") and told[1].endswith("did you mean [routing]?")
+
+
+def test_parameter_that_came_with_9_is_not_offered_before(gate):
+    newest = refused(gate, "GET", "/x/_doc/1?_source_include=a")[1]["error"]["reason"]
+    gate.clusters["main"] = Cluster("main", "elasticsearch", {**INFO, "version": {"number": "8.19.13"}})
+    older = refused(gate, "GET", "/x/_doc/1?_source_include=a")[1]["error"]["reason"]
+    assert "[_source_includes, _source_excludes" in older
+    assert "_source_exclude_vectors" in newest and "_source_exclude_vectors" not in older
 
 
 def test_name_with_a_dot_in_front_is_warned_of(gate):

@@ -7,9 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
+from esproxy.cluster import Cluster
 from esproxy.exchange import Send
+from tests.unit.gateway.whole import INFO
 from tests.unit.pools.objects import OWN, found, index_of, nested
-from tests.unit.pools.pool_gate import hits
+from tests.unit.pools.pool_gate import gate, hits
 
 
 def test_search_over_objects_is_merged_by_score() -> None:
@@ -164,6 +166,25 @@ def test_cat_count_of_objects_is_summed_and_its_columns_are_told() -> None:
     it.sends.clear()
     assert it.ask("GET", "/_cat/count?help", b"", lambda send: [])[0] == 200
     assert it.sent.target == b"/_cat/count?help=true"
+
+
+def test_cat_count_reads_a_query_in_its_body_as_elasticsearch_9_does() -> None:
+    def node(send: Send) -> Any:
+        return [{"count": "0"}] if b"_cat" in send.target else {"count": 2, "_shards": {}}
+
+    body = {"query": {"term": {"w": "a"}}}
+    it, other, older = gate(), gate("opensearch"), gate()
+    older.gateway.clusters["main"] = Cluster("main", "elasticsearch", {**INFO, "version": {"number": "8.19.13"}})
+    for method in ("GET", "POST"):
+        it.sends.clear()
+        assert it.ask(method, "/_cat/count/logs?format=json", body, node) == (200, [{"count": "2"}])
+        assert orjson.loads(it.sends[0].body)["query"]["bool"]["must"] == [{"term": {"w": "a"}}]
+    assert it.ask("GET", "/_cat/count/logs?q=w:b", body, node)[0] == 400
+    assert other.ask("GET", "/_cat/count/logs?format=json", body, node)[0] == 200
+    assert "must" not in other.sends[0].body.decode()
+    assert other.ask("POST", "/_cat/count/logs", body, node)[0] == older.ask("POST", "/_cat/count/logs", b"", node)[0] == 405
+    status, told = older.ask("GET", "/_cat/count/logs", body, node)
+    assert status == 400 and told["error"]["reason"].endswith("does not support having a body")
 
 
 def test_health_of_indices_in_one_physical_index_is_told_for_each() -> None:

@@ -177,6 +177,57 @@ def test_wrapped_query_is_read_like_any_other() -> None:
         assert it.ask("POST", "/logs/_search", {"query": bad})[0] == 400 and it.sends == []
 
 
+def test_aggregation_with_a_wrapped_query_is_told_as_rewritten_on_opensearch() -> None:
+    wrapped = {"wrapper": {"query": base64.b64encode(b'{"match_all":{}}').decode()}}
+    plain = {"filter": {"term": {"w": "a"}}}
+    aggs = {
+        "f": {"filter": {"bool": {"must": [wrapped]}}},
+        "t": {"terms": {"field": "w"}, "aggs": {"in": {"filters": {"filters": {"a": wrapped}}}, "p": plain}},
+        "m": {"filter": wrapped, "meta": {"a": 1}},
+        "p": plain,
+    }
+    inner = {"in": {"buckets": {"a": {"doc_count": 1}}}, "p": {"doc_count": 1}}
+    told = {
+        "filter#f": {"doc_count": 1},
+        "sterms#t": {"buckets": [{"key": "x", "doc_count": 1, **inner}, {"key": "y", "doc_count": 1, **inner}]},
+        "filter#m": {"meta": {"a": 1}, "doc_count": 1},
+        "filter#p": {"doc_count": 1},
+    }
+    rewritten = {"in": {"meta": {}, **inner["in"]}, "p": inner["p"]}
+    for engine in ("opensearch", "elasticsearch"):
+        it = gate(engine)
+        _, answer = it.ask("POST", "/logs/_search?typed_keys", {"aggs": aggs}, lambda send: hits(aggregations=told))
+        found, made = answer["aggregations"], engine == "opensearch"
+        assert found["filter#f"] == ({"meta": {}, "doc_count": 1} if made else told["filter#f"])
+        assert found["filter#m"] == told["filter#m"] and found["filter#p"] == told["filter#p"]
+        assert ("meta" in found["sterms#t"]) is made
+        for bucket in found["sterms#t"]["buckets"]:
+            assert {"in": bucket["in"], "p": bucket["p"]} == (rewritten if made else inner)
+
+
+def test_name_of_an_index_in_a_span_is_the_physical_one() -> None:
+    near = {"span_near": {"clauses": [{"span_term": {"_index": {"term": "logs"}}}, {"span_term": {"w": "x"}}]}}
+    for query, sent in (
+        ({"span_term": {"_index": "l*"}}, {"span_term": {"_index": "pool~logs-1"}}),
+        (
+            {"span_term": {"_index": {"value": "logs", "boost": 2}}},
+            {"span_term": {"_index": {"value": "pool~logs-1", "boost": 2}}},
+        ),
+        ({"span_term": {"_index": "nope"}}, {"span_term": {"_index": "nope"}}),
+        ({"span_term": {"_index": "pool~logs-1"}}, {"span_term": {"_index": "esproxy~none"}}),
+        (near, {"span_near": {"clauses": [{"span_term": {"_index": {"term": "pool~logs-1"}}}, {"span_term": {"w": "x"}}]}}),
+    ):
+        assert must(asked("/logs/_search", {"query": query})) == sent
+
+
+def test_search_pipeline_of_nothing_is_let_through() -> None:
+    it = gate("opensearch")
+    assert it.ask("POST", "/logs/_search", {"search_pipeline": {}}, lambda send: hits())[0] == 200
+    assert it.body["search_pipeline"] == {}
+    made = {"request_processors": [{"filter_query": {"query": {"match_all": {}}}}]}
+    assert it.ask("POST", "/logs/_search", {"search_pipeline": made}, lambda send: hits())[0] == 400
+
+
 def test_numbers_keep_their_digits_in_the_second_pass() -> None:
     text = (
         b'{"query":{"bool":{"must":[{"term":{"_id":"1"}},{"term":{"w":123456789012345678901234567890}},{"term":{"w":1.0E10}}]}}}'
