@@ -11,7 +11,6 @@ from collections.abc import Collection
 
 from tests.oracle.scenario import Engine
 
-ALL = "dedicated per-tenant shared"
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
     *("tasks.not_waited_for", "tasks.merging", "tasks.failing", "tasks.under_way", "tasks.wrongly", "tasks.resizing"),
