@@ -68,10 +68,11 @@ def understand(gateway: GatewayLike, head: Head, cluster: Cluster) -> Plan:
         tenant = gateway.tenants.get(gateway.header.tenant(head))
     target = parse(head.target)
     engine = cluster.engine
-    uri = head.target.decode("ascii", "backslashreplace") if cluster.product else _path_of(target.path)
+    uri = head.target.decode("ascii", "backslashreplace")
+    path = uri if cluster.product else _path_of(target.path)
     if cluster.before_9 and len(target.raw) == 2:
         engine.router.check_typed(head.method, target, uri)
-    route, parts = engine.router.match(head.method, target, uri, before_9=cluster.before_9)
+    route, parts = engine.router.match(head.method, target, uri, path, before_9=cluster.before_9)
     if route.row.refused:
         raise Refusal(route.row.refused)
     if route.row.required and route.with_index is not None and route.row.listed not in target.query:
@@ -97,7 +98,8 @@ def as_another(plan: Plan, target: bytes, media: bytes | None) -> Plan:
     method = "POST" if media else "GET"
     head = Head(method, target, [*headers, *([(b"content-type", media)] if media else [])], plan.head.peer)
     parsed = parse(target)
-    route, parts = plan.cluster.engine.router.match(method, parsed, target.decode("ascii", "backslashreplace"))
+    uri = target.decode("ascii", "backslashreplace")
+    route, parts = plan.cluster.engine.router.match(method, parsed, uri, uri)
     endpoint = plan.cluster.engine.tables.endpoints[route.row.name]
     return Plan(
         head, plan.cluster, route, endpoint, parts, parsed.query, parsed.raw_path,

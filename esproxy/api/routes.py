@@ -229,8 +229,9 @@ class Router:
         for method in methods:
             node.methods.setdefault(method, route)
 
-    def match(self, method: str, target: Target, uri: str, *, before_9: bool = False) -> tuple[Route, dict[str, str]]:
-        """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400."""
+    def match(self, method: str, target: Target, uri: str, path: str, *, before_9: bool = False) -> tuple[Route, dict[str, str]]:
+        """The route and its named segments. Raises Refusal: 405 with the methods there are, else 400. ``path``: what is said to
+        have no handler; OpenSearch leaves parameters out there."""
         for node in self._nodes(self.root, target.raw, 0):
             if not node.methods:
                 continue
@@ -240,7 +241,7 @@ class Router:
                 raise wrong_method(uri, method, sorted(there, key=self.order.index))
             names = {part[1:-1]: target.path[i] for i, part in enumerate(route.template) if part[0] == "{"}
             return route, names
-        raise unknown_endpoint(uri, method)
+        raise unknown_endpoint(path, method)
 
     def check_typed(self, method: str, target: Target, uri: str) -> None:
         """Raises Refusal as Elasticsearch 8 does for a path of two segments that is none: it still knows /{index}/{type} for

@@ -43,8 +43,8 @@ def table_headers_of(request: Pooled, answer: Answer) -> Headers:
 
 
 def count(request: Pooled) -> Steps[Reply]:
-    """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing. OpenSearch reads no
-    body there, Elasticsearch 8 takes none."""
+    """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing. Elasticsearch 8
+    takes no body."""
     plan = request.plan
     if request.body and plan.cluster.before_9:
         check_no_body(plan)
@@ -80,8 +80,7 @@ def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
     plan = request.plan
     state = plan.cluster.engine.tables.endpoints["count"].request
     assert state is not None
-    given = body_with_query(plan, request.body if request.product else b"")
-    body = yield from search_body(request, targets, state, given or b"{}")
+    body = yield from search_body(request, targets, state, body_with_query(plan, request.body) or b"{}")
     routing = physical_query(plan, targets, None).get("routing")
     routed = {"routing": routing} if routing and targets else {}
     physical = [target.physical for target in targets]
