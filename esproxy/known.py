@@ -5,10 +5,11 @@ messages, so the same bytes mean the same there. Nothing is parsed by hand here,
 parser has accepted:
 
 * Kept is a head that the parser took from the beginning of a read that it found between messages, where the whole message was
-  that read: the head up to its first empty line, behind it as many bytes as the content-length that the parser went by.
-* Found is a head only at the beginning of a read between messages, where exactly as many bytes are behind it. All else
-  (a message in several reads, several in one, chunks) goes to the parser. It is not told of messages found here, and need not be:
-  it would stand where it stands.
+  that read: the head up to its first empty line, behind it as many bytes as the content-length that the parser went by, or the
+  chunks that it read.
+* Found is a head only at the beginning of a read between messages, where exactly as many bytes are behind it; of a body in chunks
+  the owner sees to that. All else (a message in several reads, several in one) goes to the parser. It is not told of messages
+  found here, and need not be: it would stand where it stands.
 * Whether a head may be kept (the connection goes on behind it, nothing has to be looked at closer) its owner says.
 
 What is kept is shared by all messages with that head, and so is not to be changed.
@@ -33,16 +34,19 @@ class KnownHeads(Generic[H]):
     __slots__ = ("recent",)
 
     def __init__(self) -> None:
-        self.recent: Recent[tuple[str | None, bytes], tuple[H, int]] = Recent(KEPT)
+        self.recent: Recent[tuple[str | None, bytes], tuple[H, int | None]] = Recent(KEPT)
 
     def find(self, data: bytes, of: str | None = None) -> tuple[H, bytes] | None:
-        """Head and body of the message that this read is, if its head is known."""
+        """Head and body of the message that this read is, if its head is known; in place of a body in chunks what is behind the
+        head."""
         at = data.find(END, 0, LONGEST) + 4
         found = self.recent.get((of, data[:at])) if at > 4 else None
-        return (found[0], data[at:]) if found is not None and len(data) - at == found[1] else None
+        return (found[0], data[at:]) if found is not None and found[1] in (None, len(data) - at) else None
 
-    def keep(self, head: H, length: int, data: bytes, of: str | None = None) -> None:
-        """The head that the parser made of this read, which is the whole message if it ends in so many bytes of body."""
-        at = len(data) - length
-        if 4 < at <= LONGEST and data.find(END, 0, at) + 4 == at:
+    def keep(self, head: H, length: int | None, data: bytes, of: str | None = None) -> None:
+        """The head that the parser made of this read, which is the whole message if it ends in so many bytes of body. None: in
+        chunks, and the read begins with this head and no other."""
+        first = data.find(END, 0, LONGEST) + 4
+        at = first if length is None else len(data) - length
+        if 4 < at == first:
             self.recent.put((of, data[:at]), (head, length))

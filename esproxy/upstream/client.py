@@ -22,6 +22,7 @@ from typing import Any
 from esproxy.exchange import Send
 from esproxy.heads import AnswerHead
 from esproxy.known import KnownHeads
+from esproxy.upstream.chunks import Chunks
 from esproxy.upstream.connection import Connection
 from esproxy.upstream.engine_api import Failure, Sink
 from esproxy.upstream.flight import DONE, EngineFlight
@@ -46,6 +47,7 @@ class Cluster:
         self.queue: deque[EngineFlight] = deque()
         self.retries = 0
         self.known: KnownHeads[AnswerHead] = KnownHeads()  # of its nodes' answers
+        self.chunks = Chunks()  # of answers with such heads
 
     def report(self) -> dict[str, Any]:
         waiting = sum(flight.state != DONE for flight in self.queue)

@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
         self.touched = self.clock()
         self.node.bytes_read += len(data)
         between = self.head is None and not self.head_bytes
-        known = self.cluster.known.find(data) if between and flight.method != "HEAD" else None
+        known = self._known(data) if between and flight.method != "HEAD" else None
         try:
             if known is not None:
                 self._release(flight)
@@ -191,11 +191,19 @@ class Connection(asyncio.Protocol):
             else:
                 flight = flight.unfold()
                 self._parse(data)
-                if between and self.complete and self.keep_alive and self._is_plain():
+                if between and self.complete and self.keep_alive and self._is_plain(data):
                     self.cluster.known.keep(self.head, self.length, data)
                 self._tell()
         except Exception as error:
             self._sink_failed(flight, error)
+
+    def _known(self, data: bytes) -> tuple[AnswerHead, bytes] | None:
+        """Head and body of an answer whose head has come before, and which this read is."""
+        found = self.cluster.known.find(data)
+        if found is None or found[0].length is not None:
+            return found
+        body = self.cluster.chunks.whole(found[1])
+        return None if body is None else (found[0], body)
 
     def eof_received(self) -> None:
         """Abort, since a close would first wait until what is left of the request has been sent to nobody."""
@@ -248,9 +256,10 @@ class Connection(asyncio.Protocol):
 
     # --- reading an answer
 
-    def _is_plain(self) -> bool:
-        """Whether its head alone says where this answer ends."""
-        framed = self.length is not None and self.coding is None and self.fault is None
+    def _is_plain(self, data: bytes) -> bool:
+        """Whether this answer ends by a length, or by its last chunk and began with this read: not with an interim one."""
+        chunked = self.length is None and self.coding is not None and data[9:12] == b"%d" % self.head.status
+        framed = (chunked or (self.length is not None and self.coding is None)) and self.fault is None
         return framed and self.flight.send.method != "HEAD" and self.head.status not in BODILESS
 
     def _parse(self, data: bytes) -> None:

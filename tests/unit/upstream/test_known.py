@@ -7,10 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from esproxy.upstream.chunks import Chunks
 from tests.stub import Peer, Stub, answer
 
 OK = answer(200, b"ok", ("x", "y"))
 HEAD = OK.removesuffix(b"ok")
+IN_CHUNKS = b"HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n"
+CHUNKED = IN_CHUNKS + b"2\r\nok\r\n0\r\n\r\n"
 
 
 def in_parts(*parts: bytes):
@@ -33,7 +36,18 @@ ANSWERS = {
     "empty": answer(200, b""),
     "no-content": answer(204, b"", length=False),
     "not-modified": answer(304, b"", ("etag", "1")),
-    "chunked": b"HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    "chunked": CHUNKED,
+    "chunks": IN_CHUNKS + b"1\r\no\r\n1;a=b\r\nk\r\n0\r\n\r\n",
+    "no-chunks": IN_CHUNKS + b"0\r\n\r\n",
+    "chunks-in-parts": in_parts(IN_CHUNKS + b"1\r\no\r\n", b"1\r\nk\r\n0\r\n\r\n"),
+    "chunks-cut-at-end": in_parts(CHUNKED[:-2], CHUNKED[-2:]),
+    "chunked-trailer": CHUNKED[:-2] + b"x: y\r\n\r\n",
+    "chunked-continue": b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED,
+    "chunked-close": CHUNKED.replace(b"\r\n", b"\r\nconnection: close\r\n", 1),
+    "chunked-no-size": IN_CHUNKS + b"zz\r\nok\r\n0\r\n\r\n",
+    "chunked-too-long": CHUNKED + b"more",
+    "chunked-two": CHUNKED + CHUNKED,
+    "chunked-and-length": CHUNKED.replace(b"\r\n", b"\r\ncontent-length: 2\r\n", 1),
     "too-long": OK + b"more",
     "two": OK + OK,
     "two-lengths": answer(200, b"ok", ("content-length", "2")),
@@ -55,6 +69,35 @@ async def test_known_head_is_not_parsed(own, stub: Stub):
     got = await own.ask(engine, "GET", "/y")
     assert told_by(got) == ((200, [(b"x", b"y"), (b"content-length", b"2")], 2), b"no", None)
     assert stub.connections == 1
+
+
+async def test_known_head_of_chunks_is_not_parsed(own, stub: Stub):
+    stub.on("/x", CHUNKED)
+    stub.on("/y", IN_CHUNKS + b"1\r\nn\r\n1\r\no\r\n0\r\n\r\n")
+    engine = own.engine(stub.url)
+    assert (await own.ask(engine, "GET", "/x")).body == b"ok"
+    (connection,) = engine.clusters["main"].nodes.nodes[0].connections
+    connection.parser = None
+    got = await own.ask(engine, "GET", "/y")
+    assert told_by(got) == ((200, [(b"transfer-encoding", b"chunked")], None), b"no", None)
+    assert stub.connections == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"2\r\nok\r\n",
+        b"2\r\nok\r\n0\r\n\r\nH",
+        b"x\r\n\r\n",
+        b"2\r\nok\r\n0\r\n\r\nHTTP/1.1 200 X\r\ncontent-length: 0\r\n\r\n",
+    ],
+)
+def test_chunks_that_are_not_one_body_are_none_and_the_next_ones_are_read(data: bytes):
+    chunks = Chunks()
+    for _ in range(2):
+        assert chunks.whole(data) is None
+        assert chunks.whole(b"2\r\nok\r\n1\r\n!\r\n0\r\n\r\n") == b"ok!"
 
 
 @pytest.mark.parametrize("name", ANSWERS)
