@@ -311,19 +311,26 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=("shared",),
         name="pool-terms",
         construct=(
-            "`suggest`, `rewrite` of a validation, `index_filter` of a list of terms, and what term vectors tell of more than a"
-            " document, where others have documents in the same physical index"
+            "`suggest`, `rewrite` of a validation, and `index_filter` of a list of terms, where others have documents in the same"
+            " physical index"
         ),
-        differs=(
-            "they are refused; term vectors come without the figures of their fields, which nodes add unasked: of what stands"
-            " beside the terms of the document, `term_statistics`, `field_statistics` and `filter`, nothing can be asked for"
-        ),
+        differs="they are refused",
         reason="they are made of the terms and values of the whole physical index, whatever the query",
         way_out="declare a field of type completion when the index is created, or analysis of its own; or another layout",
-        still=(
-            "the answer is a 400 in Elasticsearch's shape; the terms of a document with their frequencies and positions; in an"
-            " index that is alone everything is as on a node"
+        still="the answer is a 400 in Elasticsearch's shape; in an index that is alone they are as on a node",
+        refused="400",
+    ),
+    Deviation(
+        layouts=("shared",),
+        name="term-figures",
+        construct="what term vectors tell of more than a document, where others have documents in the same physical index",
+        differs=(
+            "they come without the figures of their fields, which nodes add unasked; `term_statistics`, `field_statistics` and"
+            " `filter` are refused"
         ),
+        reason="they are counted over the whole physical index",
+        way_out="give the index analysis of its own when it is created; or another layout",
+        still="the terms of a document with their frequencies and positions; in an index that is alone, everything",
         refused="400",
         masks=(("body/**/field_statistics", "absent"),),
     ),

@@ -74,7 +74,7 @@ def request(
 
 GET_OWN = request("GET", "/books/_search")
 SEARCH = request("POST", "/books/_search", {"query": {"match_all": {}}})
-BULK = request("POST", "/_bulk", ({"index": {"_index": "books", "_id": "twin"}}, {"a": 1}))
+BULK = request("POST", "/_bulk", ({"index": {"_index": "books", "_id": "twin"}}, {"a": "one"}))
 ATTACKS: list[Attack] = []
 
 

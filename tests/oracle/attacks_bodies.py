@@ -10,22 +10,22 @@ bulk("B01", {"index": {"_index": RAW, "_id": "1"}}, {"evil": 1}, target="/books/
 bulk("B01", {"delete": {"_index": RAW, "_id": "1"}}, target="/books/_bulk")
 bulk("B01", {"update": {"_index": RAW, "_id": "1"}}, {"doc": {"evil": 1}}, target="/books/_bulk")
 for value in (None, "", ["books", RAW], {"x": RAW}, 5, True, f"books,{RAW}", "*", "<zenith.books>", "-x"):
-    bulk("B02", {"index": {"_index": value, "_id": "b02"}}, {"a": 1})
+    bulk("B02", {"index": {"_index": value, "_id": "b02"}}, {"a": "one"})
 for line in ('{"index":null}', '{"index":{}}', '{"index":[]}', '{"index":"zenith.books"}', "{}", "[]"):
-    bulk("B02", line, {"a": 1}, safe=(400,))
-bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}},"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": 1})
-bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}}}}{{"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": 1})
-bulk("B04", "", '{"index":{"_index":"books","_id":"b04"}}  ', '{"a":1}\u2028{"delete":{"_index":"zenith.books","_id":"1"}}')
+    bulk("B02", line, {"a": "one"}, safe=(400,))
+bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}},"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": "one"})
+bulk("B03", f'{{"index":{{"_index":"books","_id":"b03"}}}}{{"delete":{{"_index":"{RAW}","_id":"1"}}}}', {"a": "one"})
+bulk("B04", "", '{"index":{"_index":"books","_id":"b04"}}  ', '{"a":"one"}\u2028{"delete":{"_index":"zenith.books","_id":"1"}}')
 row(
     "B04",
-    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\r{"a":1}\r{"delete":{"_index":"zenith.books","_id":"1"}}\n'),
+    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\r{"a":"one"}\r{"delete":{"_index":"zenith.books","_id":"1"}}\n'),
     200,
     400,
     twin=BULK,
 )
 row(
     "B04",
-    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\n{"a":1}', {"content-type": "application/x-ndjson"}),
+    request("POST", "/_bulk", b'{"index":{"_index":"books"}}\n{"a":"one"}', {"content-type": "application/x-ndjson"}),
     400,
     twin=BULK,
 )
@@ -35,7 +35,7 @@ row(
     400,
     twin=BULK,
 )
-bulk("B05", {"delete": {"_index": "books", "_id": "none"}}, {"index": {"_index": RAW, "_id": "evil"}}, {"a": 1})
+bulk("B05", {"delete": {"_index": "books", "_id": "none"}}, {"index": {"_index": RAW, "_id": "evil"}}, {"a": "one"})
 bulk(
     "B05",
     {"index": {"_index": "books", "_id": "b05"}},
@@ -43,7 +43,7 @@ bulk(
     {"delete": {"_index": "books", "_id": "b05"}},
 )
 for verb in ("upsert", "INDEX", "index ", "reindex", "\u0131ndex"):
-    bulk("B06", {verb: {"_index": "books"}}, {"a": 1}, safe=(400,))
+    bulk("B06", {verb: {"_index": "books"}}, {"a": "one"}, safe=(400,))
 for extra in (
     {"pipeline": "zenith_p"},
     {"_type": "_doc"},
@@ -53,7 +53,7 @@ for extra in (
     {"require_alias": True},
     {"nope": 1},
 ):
-    bulk("B07", {"index": {"_index": "books", "_id": "b07", **extra}}, {"a": 1})
+    bulk("B07", {"index": {"_index": "books", "_id": "b07", **extra}}, {"a": "one"})
 for options in (
     "pipeline=zenith_p",
     "routing=zenith",
@@ -62,8 +62,8 @@ for options in (
     "index=zenith.books",
     "type=zenith.books",
 ):
-    bulk("B08", {"index": {"_index": "books", "_id": "b08"}}, {"a": 1}, target=f"/_bulk?{options}")
-row("B09", request("PUT", "/_bulk/stream", ({"index": {"_index": "books"}}, {"a": 1})), 400, 405, twin=BULK)
+    bulk("B08", {"index": {"_index": "books", "_id": "b08"}}, {"a": "one"}, target=f"/_bulk?{options}")
+row("B09", request("PUT", "/_bulk/stream", ({"index": {"_index": "books"}}, {"a": "one"})), 400, 405, twin=BULK)
 row("B09", request("POST", "/_bulk", b":)\n\x00", {"content-type": "application/smile"}), 400, 406, 415, twin=BULK)
 MGET = request("POST", "/_mget", {"docs": [{"_index": "books", "_id": "1"}]})
 for document in (

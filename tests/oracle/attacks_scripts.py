@@ -59,7 +59,7 @@ def failed(place: int, context: str = FIELDS, more: str = "", front: str = "") -
     elif context == "reindex":
         run = request("POST", "/_reindex", {"source": {"index": "books"}, "dest": {"index": "books-b"}, **by_id})
     else:
-        body = {"pipeline": {"processors": [{"script": {"id": "zenith.secret"}}]}, "docs": [{"_source": {"a": 1}}]}
+        body = {"pipeline": {"processors": [{"script": {"id": "zenith.secret"}}]}, "docs": [{"_source": {"a": "one"}}]}
         run = request("POST", "/_ingest/pipeline/_simulate", body)
     return source, (kept, run)
 
@@ -99,14 +99,14 @@ row("B70", request("POST", "/_reindex", copied), 400, 500, twin=BULK, ran=ran, s
 for place, front in ((14, ""), (15, LONG)):
     source, ran = failed(place, "ingest", front=front)
     pipeline = {"processors": [{"script": {"source": source}}]}
-    docs = [{"_source": {"a": 1}}]
+    docs = [{"_source": {"a": "one"}}]
     for query in ("", "?verbose=true", "?error_trace=true"):
         simulated = request("POST", f"/_ingest/pipeline/_simulate{query}", {"pipeline": pipeline, "docs": docs})
         row("B70", simulated, 200, twin=BULK, ran=ran, shows=b"length()")
     made = request("PUT", "/_ingest/pipeline/evil", pipeline)
-    piped = ({"index": {"_index": "books"}}, {"a": 1})
+    piped = ({"index": {"_index": "books"}}, {"a": "one"})
     row("B70", request("POST", "/_bulk?pipeline=evil", piped), 200, twin=BULK, before=(made,), ran=ran)
-    row("B70", request("PUT", "/books/_doc/9?pipeline=evil", {"a": 1}), 400, 500, twin=BULK, before=(made,), ran=ran)
+    row("B70", request("PUT", "/books/_doc/9?pipeline=evil", {"a": "one"}), 400, 500, twin=BULK, before=(made,), ran=ran)
 
 # --- B47: templates that become searches ------------------------------------------------------------------
 
