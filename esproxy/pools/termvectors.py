@@ -1,8 +1,8 @@
 """``_termvectors`` and ``_mtermvectors`` of indices in pools: the terms of documents, each found by its id, or brought along.
 
 A node tells beside the terms how often they, and all of their field, are found in the physical index. Where others have terms
-in the same fields those figures are theirs, too: none is asked for then, and what needs one is refused (the row ``term-figures`` of
-the deviations). Nor is a field shown that the index does not have: others may have made it below one of its own.
+in the same fields those figures are theirs, too: none is asked for then, and what needs one is refused (the row ``term-figures``
+of the deviations). Nor is a field shown that the index does not have: others may have made it below one of its own.
 
 A document that is brought along meets no field that its index does not have: a node leaves such fields out, where a pool, whose
 root is strict, would refuse them. It has no id, so the answer's index is told by its place.
