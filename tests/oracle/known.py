@@ -51,6 +51,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "dedicated",
         "the position in a script that was rewritten",
     ),
+    ("rare.mapping_roots", "GET /m/_mapping", "es os", "per-tenant", "what was refused to be put is not there"),
     (
         "search.highlighting",
         'POST /_search {"query": {"bool": {"must": [{"term": {"_index"',
