@@ -220,7 +220,7 @@ NO_NAMES: list[Row] = [
 # pinned and rule organics. A terms lookup, a shape, a percolated document name one document, which its id scopes.
 
 ROOT_ROWS: list[Row] = [
-    Also("cat.count:Request", {"query": QUERY}, "as in a count; Elasticsearch 8 has none"),
+    Also("cat.count:Request", {"query": QUERY}, "as in a count"),
     *(
         QueryRoot(type_, prop, why)
         for type_, prop, why in (

@@ -19,7 +19,6 @@ from esproxy.pools.reply import JSON, nothing
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.targets import some
 from esproxy.procedures.cat import columns_of, table_headers, wants_json
-from esproxy.request import check_no_body
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers
 from esproxy.tenancy.fieldnames import Divided
@@ -43,11 +42,8 @@ def table_headers_of(request: Pooled, answer: Answer) -> Headers:
 
 
 def count(request: Pooled) -> Steps[Reply]:
-    """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing. Elasticsearch 8
-    takes no body."""
+    """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing."""
     plan = request.plan
-    if request.body and plan.cluster.before_9:
-        check_no_body(plan)
     if plan.query.get("help", "false") != "false":
         told = yield request.send("GET", ["_cat", "count"], {"help": "true"})
         return Reply(told.status, table_headers_of(request, told), told.body)
