@@ -21,7 +21,7 @@ import cProfile
 import pstats
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import gateway as cases_of
 import httptools
@@ -101,8 +101,9 @@ class ThroughGateway:
         exchange = Through(head.method)
         return exchange, Send("main", head.method, head.target, [], chunk, last, True)
 
-    def shortcut(self, head: Head) -> None:
+    def shortcut(self, head: Head) -> Literal[False]:
         """All goes the general way."""
+        return False
 
 
 class Nothing:

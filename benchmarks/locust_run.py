@@ -121,9 +121,7 @@ def run(args: argparse.Namespace, stack: ExitStack) -> bool:
     upstream = node if stub is None else stub.url
     proxy = stack.enter_context(stage.serve("proxy", upstream, folder, layout=args.layout, tenants=tenants))
     urls = {"direct": upstream, "proxied": proxy.url}
-    clients = {
-        name: stack.enter_context(httpx.Client(base_url=url, timeout=60, trust_env=False)) for name, url in urls.items()
-    }
+    clients = {name: stack.enter_context(httpx.Client(base_url=url, timeout=60, trust_env=False)) for name, url in urls.items()}
     stack.enter_context(filled(clients, tenants))
     if stub is not None:
         print(f"{record(stub, clients, tenants)} calls recorded", file=sys.stderr)

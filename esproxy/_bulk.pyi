@@ -1,9 +1,12 @@
 from collections.abc import Callable
 
+from esproxy._documents import Documents
 from esproxy._pass import Body
 from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind
 from esproxy.core import BodyError
+
+_Target = tuple[Bindings, int | None] | tuple[Bindings, int | None, Documents | None]
 
 class BulkPass(Body):
     records: int
@@ -20,7 +23,7 @@ class BulkPass(Body):
         *,
         max_depth: int = 100,
         max_record: int = ...,
-        target: Callable[[bytes | None], tuple[Bindings, int | None] | None] | None = None,
+        target: Callable[[bytes | None], _Target | None] | None = None,
         flow: int = 0,
     ) -> None: ...
     @property

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from esproxy._hits import Hits
 from esproxy._table import Bindings, Table
 from esproxy.api.kinds import Kind
 from esproxy.core import BodyError, Status
@@ -28,21 +28,6 @@ class Body:
     def unknown(self) -> int: ...
     def feed(self, data: bytes, last: bool) -> bytes: ...
 
-class Hits:
-    """What of a resolver of hits is answered without Python; see _pass.pyx."""
-
-    here: Any
-    last: Any
-    before: Any
-    only: list[Any]
-    token: bytes
-    name_token: bytes
-    front: bytes
-    bare: bytes
-    nest: bytes | None
-    verified: bool
-    waiting: bool
-
 class Pass(Body):
     def __init__(
         self,
@@ -55,8 +40,20 @@ class Pass(Body):
     ) -> None: ...
 
 class Alone:
-    def __init__(self, table: Table, state: int, bindings: Bindings, *, max_depth: int = 100, marks: int = 0) -> None: ...
-    def rewritten(self, body: bytes) -> bytes | None: ...
+    def __init__(
+        self,
+        table: Table,
+        state: int,
+        bindings: Bindings,
+        *,
+        max_depth: int = 100,
+        marks: int = 0,
+        fields: dict[bytes, bytes] | None = None,
+        sources: dict[bytes, bytes] | None = None,
+        hits: Hits | None = None,
+        reader: Callable[[Hits], Hits] | None = None,
+    ) -> None: ...
+    def rewritten(self, body: bytes, at: int = 0, front: bytes | None = None, most: int = ...) -> bytes | None: ...
 
 def rewrite(
     table: Table,

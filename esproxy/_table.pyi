@@ -17,6 +17,7 @@ NUMBERS: dict[str, Any]
 
 class Table:
     size: int
+    indices: int
     reasons: tuple[str, ...]
     def __init__(self, states: list[dict[str, Any]], reasons: list[str]) -> None: ...
 

@@ -10,6 +10,7 @@ errors); a body that says nothing is passed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from esproxy.heads import AnswerHead, Headers
 from esproxy.languages import painless
 from esproxy.languages.painless_guard import RUN, unguarded
 from esproxy.languages.script_errors import FRAME, NOTHING, Ran
+from esproxy.languages.script_places import put_right
 from esproxy.metadata import cluster
 from esproxy.metadata.nodes import masked_address, masked_node, masked_text, node_id
 from esproxy.metadata.settings import restore_settings
@@ -33,6 +35,7 @@ from esproxy.tenancy.expressions import nothing_found
 from esproxy.tenancy.tenant import COLLECT
 
 PASSED = frozenset((b"content-type", b"x-elastic-product", b"x-opensearch-version", b"allow"))
+ERROR = re.compile(rb'\s*\{\s*"error"')  # the beginning of an error's body, pretty or not
 NAMES = (Kind.INDEX, Kind.EXPR, Kind.ALIAS, Kind.TEMPLATE, Kind.PATTERN, Kind.SEARCH_PIPELINE)
 GUARDED = ("reindex", "tasks")  # which tell of scripts that are kept in the tenant's indices
 MACHINES = (Kind.NODE, Kind.ADDRESS)
@@ -185,12 +188,15 @@ class Walk:
         tenant = plan.owner()
         bindings = tenant.answer if plan.typed else tenant.tagged_answer
         self.run = core.Pass(plan.cluster.engine.grammar, state, bindings, AnswerResolver(plan), max_depth=1000)
+        self.cluster = plan.cluster
 
     def feed(self, chunk: bytes, last: bool) -> bytes:
         """Restored bytes. Raises Violation, or Failed when the node sent no JSON."""
         out = self.run.feed(chunk, last)
         if self.run.status is not core.Status.OK:
             raise _bad_answer(self.run)
+        if last:
+            self.cluster.unknown_keys += self.run.unknown
         return out
 
 
@@ -268,7 +274,7 @@ def encode(plan: Plan, tree: Any) -> bytes:
 
 def is_error(status: int, body: bytes) -> bool:
     """Whether a body is an error's; a 404 can also be a document that is not there."""
-    return status >= 400 and body.lstrip()[:9].replace(b" ", b"").startswith((b'{"error"', b'{\n"error'))
+    return status >= 400 and ERROR.match(body) is not None
 
 
 def restore_error(plan: Plan, body: bytes) -> bytes:
@@ -286,7 +292,15 @@ def restore_error(plan: Plan, body: bytes) -> bytes:
         out = run.feed(body, True)
         if run.status is not core.Status.OK:
             raise _bad_answer(run)
-    return out
+    return in_own_scripts(plan, out)
+
+
+def in_own_scripts(plan: Plan, body: bytes) -> bytes:
+    """A client's answer with the places of faults as they are in the scripts that it sent."""
+    if not plan.edited or b'"position"' not in body:
+        return body
+    tree = exact.loads(body)
+    return encode(plan, tree) if put_right(tree, plan.edited, plan.stored) else body
 
 
 def _restore_short_error(plan: Plan, body: bytes) -> bytes:

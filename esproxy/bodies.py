@@ -10,17 +10,16 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import orjson
 
 from esproxy import core, exact
 from esproxy.api.kinds import Kind, Mark
-from esproxy.bulkaction import check_action
+from esproxy.bodyerrors import START, refusal
 from esproxy.endless import refuse_endless
-from esproxy.errors import NotValid, Refusal, half_a_character
-from esproxy.languages import LanguageError, painless
+from esproxy.errors import Refusal, half_a_character
+from esproxy.languages import Edits, LanguageError, painless
 from esproxy.metadata import ingest, scripts
 from esproxy.metadata.mappings import refuse_unsafe_types
 from esproxy.metadata.nodes import node_id
@@ -215,56 +214,6 @@ def rewritten(plan: Plan, state: int, body: bytes, max_depth: int) -> bytes:
     return one.end(one.feed(body, True))
 
 
-class Place(NamedTuple):
-    """Where in a body a chunk begins: bytes and line feeds before it, and where its first line begins."""
-
-    size: int = 0
-    lines: int = 0
-    line_at: int = 0
-
-    def behind(self, chunk: bytes) -> Place:
-        lines = chunk.count(b"\n")
-        line_at = self.size + chunk.rfind(b"\n") + 1 if lines else self.line_at
-        return Place(self.size + len(chunk), self.lines + lines, line_at)
-
-
-START = Place()
-
-
-def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Place = START) -> Refusal:
-    """What a pass that ended early means, in a node's terms. ``body``: the chunk that it ended in, which began at ``place``; of a
-    bulk all of it or nothing."""
-    error = run.error
-    if run.status is core.Status.NO_NEWLINE:
-        return Refusal("The bulk request must be terminated by a newline [\\n]")
-    if isinstance(run, core.BulkPass):
-        if body and run.status is core.Status.ACTION:
-            with suppress(orjson.JSONDecodeError):
-                return _no_action(orjson.loads(body.split(b"\n")[run.line - 1]), run, plan.product)
-        return Refusal(f"Malformed action/metadata line or update body in line [{run.line}]: {error}")
-    here = place.behind(body[: max(error.offset - place.size, 0)])
-    line, col = here.lines + 1, error.offset - here.line_at + 1
-    kind = "parsing_exception"
-    if error.malformed:
-        kind = "x_content_parse_exception" if plan.product else "parse_exception"
-    elif plan.route.row.name == "indices.put_mapping" and error.key == b"_doc":
-        return Refusal("Types cannot be provided in put mapping requests")
-    if plan.route.row.names in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
-        kind = "parse_exception"  # as nodes call what is wrong with a pipeline
-    if plan.route.row.name == "indices.validate_query":
-        return NotValid(str(error), explained=plan.query.get("explain", "false") != "false", product=plan.product)
-    return Refusal(str(error), type=kind, line=line, col=col)
-
-
-def _no_action(action: Any, run: core.BulkPass, product: bool) -> Refusal:
-    """Of a line that is JSON and no action: in a node's words, where it has some."""
-    try:
-        check_action(action, run.line, product)
-    except Refusal as refused:
-        return refused
-    return Refusal(f"Malformed action/metadata line [{run.line}]: {run.error}")
-
-
 def body_from_query(plan: Plan) -> tuple[bytes, bytes]:
     """The body that stands in the parameter ``source``, and its media type."""
     media = plan.query.get("source_content_type")
@@ -402,13 +351,14 @@ class RequestResolver:
 
     def _script(self, source: str) -> str:
         """Scripts see the logical name where they read ``_index``."""
-        sent = source
+        edits = Edits(source)
         try:
             if "_index" in source or "\\" in source:
-                sent = painless.rewrite(source, _same, self.plan.owner().names.prefix, context=self._context())
+                edits = painless.edited(source, _same, self.plan.owner().names.prefix, context=self._context())
+            sent = edits.apply()
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
-        self.plan.runs(sent, source)
+        self.plan.runs(sent, source, edits)
         return sent
 
     def _context(self) -> painless.Context:

@@ -17,7 +17,8 @@ Invariants: ``used`` is the sum of granted claims and never above ``limit``; a c
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from esproxy.errors import data_too_large
 
@@ -70,6 +71,16 @@ class Budget:
         self._grant(made)
         self.grow(made, size)
         return made
+
+    @contextmanager
+    def tree(self, tenant: str, body: bytes) -> Iterator[None]:
+        """While a body is read as a tree that is not kept. Raises Refusal where there is no room for it now."""
+        claim = self.take(tenant, tree_cost(body)) if len(body) > FREE else None
+        try:
+            yield
+        finally:
+            if claim is not None:
+                claim.release()
 
     def grow(self, claim: Claim, size: int) -> None:
         if not claim.granted:  # it waits no longer

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from esproxy import core
 from esproxy.answer import Walk, is_error, restore_error
-from esproxy.bodies import bulk_pass, bulk_splitter, refusal
+from esproxy.bodies import bulk_pass, bulk_splitter
+from esproxy.bodyerrors import refusal
 from esproxy.bulkmerge import Merged
 from esproxy.errors import EsproxyError, Failed, too_large
 from esproxy.exchange import Release, Reply

@@ -30,12 +30,13 @@ class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer; ``before_9``: one
     that reads expressions and words errors otherwise than the newest does."""
 
-    __slots__ = ("before_9", "engine", "info", "name", "product")
+    __slots__ = ("before_9", "engine", "info", "name", "product", "unknown_keys")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
         self.engine = engine(engine_name)
         self.info = info  # what the node said of itself at ``/``
+        self.unknown_keys = 0  # in answers: what no definition knows, which is copied
         self.product = self.engine.name == "elasticsearch"
         major = str(info.get("version", {}).get("number", "")).partition(".")[0]
         self.before_9 = self.product and major.isdigit() and int(major) < 9

@@ -35,13 +35,17 @@ class Common:
         self.clusters: dict[str, Cluster] = {}
         self.ready: ReadyHeads | None = None
         self.violations = 0
-        self.unknown_keys = 0
         registry = Registry(settings.tenants.mode, settings.tenants.ids)
         identity = settings.identity
         self.pattern = PatternIdentity(identity.index_pattern, registry) if identity.index_pattern else None
         self.header = None if self.pattern else HeaderIdentity(identity.header, registry, identity.trusted_peers)
         self.sealer = Sealer([key.get_secret_value() for key in settings.secrets.keys] or [secrets.token_hex(32)])
         self.tenants = Tenants(settings.placement.separator, looked_at=self.pattern is not None)
+
+    @property
+    def unknown_keys(self) -> int:
+        """Keys in answers that no definition knows, ever."""
+        return sum(cluster.unknown_keys for cluster in self.clusters.values())
 
     def pools_for(self, plan: Plan) -> Pools | None:
         """What a request needs whose tenant may have indices in pools; None for all others, and once it is known not to be for

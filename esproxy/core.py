@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 from esproxy import _pass
 from esproxy._bulk import BulkPass
-from esproxy._pass import WIDE, Alone, Hits, Pass, rewrite
+from esproxy._documents import Documents
+from esproxy._hits import Hits
+from esproxy._pass import WIDE, Alone, Pass, rewrite
 from esproxy._table import Bindings, Table
+from esproxy._texts import Texts
 from esproxy.api.kinds import Kind, Mark, Op
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "Bindings",
     "BodyError",
     "BulkPass",
+    "Documents",
     "Hits",
     "Kind",
     "Mark",
@@ -33,6 +37,7 @@ __all__ = [
     "Resolver",
     "Status",
     "Table",
+    "Texts",
     "rewrite",
 ]
 

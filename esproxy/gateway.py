@@ -18,6 +18,8 @@ States::
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from esproxy import answer as answers
 from esproxy import bodies, core
 from esproxy import request as requests
@@ -48,9 +50,18 @@ from esproxy.spool import Spool
 from esproxy.upstream.engine_api import Failure
 from esproxy.wayback import WayBack
 
+if TYPE_CHECKING:
+    from esproxy.catalogue.context import Catalogue
+    from esproxy.config import Settings
+
 
 class Gateway(Common):
     """Opens exchanges."""
+
+    def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
+        super().__init__(settings, catalogue)
+        if self.pools is not None:
+            self.pools.begin = self.begun
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[Exchange, Step | None]:
         """Begin an exchange with its head and as much of the body as is there."""
@@ -60,8 +71,8 @@ class Gateway(Common):
     def begun(self, head: Head) -> Exchange:
         return Exchange(self, head)
 
-    def shortcut(self, head: Head) -> Shortcut | None:
-        """The straight way of a head that has come before."""
+    def shortcut(self, head: Head) -> Shortcut | Literal[False] | None:
+        """The straight way of a head that has come before; None: not yet, False: there is none."""
         return shortcuts.of(self, head)
 
 

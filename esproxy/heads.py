@@ -55,7 +55,8 @@ class AnswerHead:
     status: int
     headers: Headers
     length: int | None = None
-    told: bytes | None = field(default=None, compare=False, repr=False)  # the same to any client, see esproxy/serve/short.py
+    # the same to any client, of one that is plain (esproxy/shortcut.py); made by esproxy/serve/short.py
+    told: bytes | None = field(default=None, compare=False, repr=False)
 
     def get(self, name: bytes) -> bytes | None:
         return next((value for key, value in self.headers if key == name), None)

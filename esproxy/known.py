@@ -36,12 +36,11 @@ class KnownHeads(Generic[H]):
     def __init__(self) -> None:
         self.recent: Recent[tuple[str | None, bytes], tuple[H, int | None]] = Recent(KEPT)
 
-    def find(self, data: bytes, of: str | None = None) -> tuple[H, bytes] | None:
-        """Head and body of the message that this read is, if its head is known; in place of a body in chunks what is behind the
-        head."""
+    def find(self, data: bytes, of: str | None = None) -> tuple[H, int] | None:
+        """The head of the message that this read is, if it is known, and where the body begins, or its chunks."""
         at = data.find(END, 0, LONGEST) + 4
         found = self.recent.get((of, data[:at])) if at > 4 else None
-        return (found[0], data[at:]) if found is not None and found[1] in (None, len(data) - at) else None
+        return (found[0], at) if found is not None and found[1] in (None, len(data) - at) else None
 
     def keep(self, head: H, length: int | None, data: bytes, of: str | None = None) -> None:
         """The head that the parser made of this read, which is the whole message if it ends in so many bytes of body. None: in

@@ -13,7 +13,7 @@ from esproxy.api.tables import Endpoint
 from esproxy.cluster import Cluster
 from esproxy.errors import Refusal
 from esproxy.heads import Head
-from esproxy.languages import LanguageError, lucene
+from esproxy.languages import Edits, LanguageError, lucene
 from esproxy.languages.lucene import Form
 from esproxy.languages.script_errors import NAME
 from esproxy.tenancy.cursors import Sealer
@@ -58,7 +58,9 @@ class Plan:
     apart: bool = False  # of a tenant who may have pools, but for indices that are in none
     create: str | None = None  # an index in a pool that is to be made before this goes on
     fields: dict[str, str] = field(default_factory=dict)  # that an index in a pool does not have: the name sent → the client's
+    looked_up: set[str] = field(default_factory=set)  # in front of ids in the pools that queries look documents up in
     scripts: dict[str, str] = field(default_factory=dict)  # sources as they were sent → the client's
+    edited: list[Edits] = field(default_factory=list)  # those of the scripts that are sent otherwise
     stored: dict[str, str] = field(default_factory=dict)  # names as sent, or sources in their place → the client's
     dotted: list[str] = field(default_factory=list)  # patterns of a composable template
     hidden: bool = False  # the index is declared as hidden
@@ -71,8 +73,8 @@ class Plan:
         plan.__dict__.update(self.__dict__)
         plan.head = head
         plan.spelled = self.spelled.copy()
-        plan.fields, plan.scripts, plan.stored = {}, {}, {}
-        plan.dotted, plan.hidden = [], False
+        plan.fields, plan.scripts, plan.stored, plan.edited = {}, {}, {}, []
+        plan.dotted, plan.hidden, plan.looked_up = [], False, set()
         return plan
 
     @property
@@ -165,10 +167,12 @@ class Plan:
         """The physical name of a stored script or template."""
         return self._spell(self.owner().names.prefix + name, name)
 
-    def runs(self, sent: str, source: str) -> None:
-        """A script of the client's is sent so."""
+    def runs(self, sent: str, source: str, edits: Edits | None = None) -> None:
+        """A script of the client's is sent so, after these ``edits``."""
         if len(self.scripts) < MANY:
             self.scripts[sent] = source
+            if edits is not None and edits.items:
+                self.edited.append(edits)
 
     def runs_stored(self, name: str) -> str:
         """The physical name of a script that is run, or of a template that is rendered."""

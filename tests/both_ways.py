@@ -38,14 +38,21 @@ def watch(replace: Callable[[type, str, Any], None]) -> None:
         return step
 
     def watched_answer(self: Exchange, head: AnswerHead, attempt: int, chunk: bytes = b"", last: bool = False) -> Any:
+        before = unknown(self)
         step = open_answer(self, head, attempt, chunk, last)
+        once = unknown(self)
         _, way = ways.pop(id(self), (None, None))
         if way is not None and last and (out := way.restored(head, chunk)) is not None:
+            assert unknown(self) - once == once - before
+            way.heads.cluster.unknown_keys -= once - before
             told = shortcut.plain_headers(head) + way.opaque
             assert isinstance(step, Reply), step
             assert (step.status, step.headers, step.body) == (head.status, told, out)
             counts["told"] += 1
         return step
+
+    def unknown(exchange: Exchange) -> int:
+        return exchange.gateway.unknown_keys
 
     def way_of(exchange: Exchange, size: int) -> shortcut.Shortcut | None:
         heads, head = exchange.gateway.ready, exchange.head
@@ -53,7 +60,7 @@ def watch(replace: Callable[[type, str, Any], None]) -> None:
             head = Head(head.method, head.target, [*head.headers, (b"content-length", b"%d" % size)], head.peer)
         if heads.find(head) is None:
             return None
-        return shortcut.of(exchange.gateway, head)
+        return shortcut.of(exchange.gateway, head) or None
 
     replace(Exchange, "feed", watched_feed)
     replace(Exchange, "open_answer", watched_answer)

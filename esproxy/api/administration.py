@@ -104,7 +104,10 @@ SYNTAX: list[Row] = [
         Alias(f"_types.analysis:{name}", _DEFINITION, "analysis has parameters of its own, of plug-ins too, and none is a name")
         for name in ("Tokenizer", "TokenFilter", "CharFilter")
     ),
-    Also("indices.shrink:Request", {"max_primary_shard_size": SCALAR, "max_shard_size": SCALAR}, "instead of a number of shards"),
+    *(
+        Also(f"indices.{name}:Request", dict.fromkeys(("max_primary_shard_size", "max_shard_size"), SCALAR), "nodes read them")
+        for name in ("shrink", "split", "clone")
+    ),
     Also("_global.mtermvectors:Request", {"parameters": Ref("_global.mtermvectors:Operation")}, "what holds for each document"),
     Also("_global.mtermvectors:Operation", {"per_field_analyzer": Dict(FIELD, SCALAR)}, "as for one document"),
 ]

@@ -38,15 +38,20 @@ ENDPOINTS = (
     "cluster.health", "cat.aliases", "cat.indices", "cat.count", "cat.health", "cat.shards", "cat.segments", "cat.recovery",
     "cat.templates",
     # the one node of a tenant's cluster, and what its cluster says of itself
-    "nodes.info", "nodes.stats", "cluster.get_settings", "cluster.put_settings", "cluster.state", "cluster.stats",
-    "cluster.pending_tasks", "cluster.remote_info",
-    "cat.nodes", "cat.master", "cat.plugins", "cat.allocation", "cat.nodeattrs",
+    "nodes.info", "nodes.stats", "cluster.get_settings", "cluster.state", "cluster.stats",
+    "cluster.pending_tasks", "cluster.remote_info", "cluster.info", "nodes.usage", "license.get", "xpack.info", "xpack.usage",
+    "security.authenticate",
+    "cat.nodes", "cat.master", "cat.plugins", "cat.allocation", "cat.nodeattrs", "cat.thread_pool", "cat.circuit_breaker",
+    "cat.pending_tasks", "cat.repositories", "cat.snapshots", "cat.fielddata", "cat.tasks", "cat.component_templates", "cat.help",
 )  # fmt: skip
 # Whose answers are made here, so that no table restores them.
 VIRTUAL = frozenset(
-    ("nodes.info", "nodes.stats", "cluster.get_settings", "cluster.put_settings", "cluster.state", "cluster.stats",
-     "cluster.pending_tasks", "cluster.remote_info",
-     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs")
+    ("nodes.info", "nodes.stats", "cluster.get_settings", "cluster.state", "cluster.stats",
+     "cluster.pending_tasks", "cluster.remote_info", "cluster.info", "nodes.usage", "license.get", "xpack.info", "xpack.usage",
+     "security.authenticate",
+     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.allocation", "cat.nodeattrs", "cat.thread_pool",
+     "cat.circuit_breaker", "cat.pending_tasks", "cat.repositories", "cat.snapshots", "cat.segment_replication", "cat.fielddata",
+     "cat.tasks", "cat.help")
 )  # fmt: skip
 
 # Answered as the searches that they become, of the two pipelines that a client's is, and as lists of tasks.
@@ -79,6 +84,9 @@ PATH = {
     ("indices.get_settings", "name"): Kind.COPY,  # names of settings
     ("cat.aliases", "name"): Kind.ALIAS,
     ("cat.templates", "name"): Kind.TEMPLATE,
+    ("cat.component_templates", "name"): Kind.TEMPLATE,
+    ("cat.snapshots", "repository"): Kind.COPY,  # there are none
+    ("cat.thread_pool", "thread_pool_patterns"): Kind.COPY,
     **{
         (endpoint, "name"): Kind.TEMPLATE
         for kind in ("indices.{}_index_template", "indices.{}_template", "cluster.{}_component_template")

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from esproxy.api import endpoints, fetch, opensearch, overrides, patch
+from esproxy.api import endpoints, fetch, opensearch, overrides, patch, verdicts
 from esproxy.api.grammar import Builder, GrammarError, State
 from esproxy.api.kinds import Kind
+from esproxy.api.known import Urls, known
 from esproxy.api.minimise import minimise
 from esproxy.api.schema import EndpointDef, Schema, Term, read, unite, unite_versions
 
@@ -38,7 +39,7 @@ class GenerateError(ValueError):
 
 @dataclass(slots=True)
 class Made:
-    """One engine's table before it is text."""
+    """One engine's table before it is text. ``refused``: the endpoints that are not served, and where they would be."""
 
     engine: str
     states: list[State]
@@ -46,6 +47,7 @@ class Made:
     endpoints: dict[str, dict[str, Any]]
     reasons: list[str]
     labels: dict[str, str]
+    refused: dict[str, Urls]
 
     @property
     def transitions(self) -> int:
@@ -57,18 +59,20 @@ def definitions(cache: Path | None = None) -> Schema:
     return unite_versions([read(path) for path in fetch.schemas(cache).values()])
 
 
-def make(engine: str, schema: Schema) -> Made:
+def make(engine: str, schema: Schema, cache: Path | None = None) -> Made:
     """One engine's table. Changes ``schema``. Raises GenerateError with every fault there is."""
     _prepare(engine, schema)
+    every = known(engine, schema, cache)
     builder = Builder(schema, overrides.LABELS, overrides.UNDECIDED)
     chosen = [schema.endpoints[name] for name in sorted(schema.endpoints) if name in set(_chosen(engine))]
     roots = {name: builder.root(term, answer=name in overrides.ANSWERS, path=name) for name, term in overrides.ROOTS.items()}
-    rows = {endpoint.name: _row(engine, endpoint, builder, roots) for endpoint in chosen}
+    rows = {endpoint.name: _row(engine, endpoint, every[endpoint.name], builder, roots) for endpoint in chosen}
     builder.errors += [f"{key}: unused row" for key in _unused(engine, chosen)]
     if builder.errors:
         raise GenerateError("\n".join(dict.fromkeys(builder.errors)))
     made = _minimal(engine, builder.states, roots, rows)
     made.labels = dict(sorted(builder.named.items()))
+    made.refused = {name: urls for name, urls in every.items() if name not in rows}
     return made
 
 
@@ -90,7 +94,7 @@ def _chosen(engine: str) -> Sequence[str]:
 # --- endpoints ------------------------------------------------------------------------------------------
 
 
-def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, int]) -> dict[str, Any]:
+def _row(engine: str, endpoint: EndpointDef, urls: Urls, builder: Builder, roots: dict[str, int]) -> dict[str, Any]:
     name = endpoint.name
     framing = endpoints.FRAMING.get(name)
     query = {key: _parameter(name, key, term, endpoints.QUERY, builder) for key, term in endpoint.query.items()}
@@ -114,7 +118,7 @@ def _row(engine: str, endpoint: EndpointDef, builder: Builder, roots: dict[str, 
     if endpoint.response is not None and name not in endpoints.VIRTUAL | endpoints.BECOME:
         response = builder.root(_answer(endpoint, builder), answer=True, path=f"{name} answer")
     return {
-        "urls": [[list(methods), url] for methods, url in (*endpoint.urls, *endpoints.URLS.get(name, ()))],
+        "urls": [[list(methods), url] for methods, url in dict.fromkeys((*urls, *endpoints.URLS.get(name, ())))],
         "path": path,
         "query": dict(sorted(query.items())),
         "refuse": refuse,
@@ -145,11 +149,12 @@ def _answer(endpoint: EndpointDef, builder: Builder) -> Term:
 
 
 def _unused(engine: str, chosen: list[EndpointDef]) -> list[str]:
-    """Rows for parameters that no chosen endpoint has."""
+    """Rows for parameters that no chosen endpoint has. What OpenSearch does not have, Elasticsearch does."""
     out = []
+    absent = {name for name in endpoints.ENDPOINTS if engine == "opensearch" and name not in opensearch.ENDPOINTS}
     for rows, kind in ((endpoints.PATH, "path"), (endpoints.QUERY, "query")):
         for name, parameter in rows:
-            if not any(e.name == name or name == "*" for e in chosen if parameter in getattr(e, kind)):
+            if name not in absent and not any(e.name == name or name == "*" for e in chosen if parameter in getattr(e, kind)):
                 out.append(f"{kind} parameter {name}:{parameter}")
     known = {e.name for e in chosen} | {"*"}
     out += [f"extra parameters of {name}" for name in endpoints.EXTRA if name not in known and engine == "elasticsearch"]
@@ -169,12 +174,12 @@ def _minimal(engine: str, states: list[State], roots: dict[str, int], rows: dict
         row["request"] = new.get(row["request"])
         row["response"] = new.get(row["response"])
         row["refuse"] = {name: reasons.index(reason) for name, reason in sorted(row["refuse"].items())}
-    return Made(engine, small, {name: new[number] for name, number in sorted(roots.items())}, rows, reasons, {})
+    return Made(engine, small, {name: new[number] for name, number in sorted(roots.items())}, rows, reasons, {}, {})
 
 
 def text(made: Made) -> str:
     """The table's file: one line per state and per endpoint, so that a diff shows what changed."""
-    sources = {f"{fetch.PACKAGE}@{version}": sum_ for version, sum_ in fetch.VERSIONS.items()}
+    sources = {f"{fetch.PACKAGE}@{version}": sum_ for version, sum_ in fetch.VERSIONS.items()} | fetch.SPECS[made.engine]
     rows = {name: {k: v for k, v in row.items() if k != "refuse" or v} for name, row in made.endpoints.items()}
     parts = [
         ("format", str(FORMAT)),
@@ -183,7 +188,8 @@ def text(made: Made) -> str:
         ("sources", json.dumps(sources)),
         ("reasons", _lines(json.dumps(reason) for reason in made.reasons)),
         ("roots", json.dumps(made.roots)),
-        ("endpoints", "{\n" + ",\n".join(f"{json.dumps(n)}: {_compact(_plain(r))}" for n, r in rows.items()) + "\n}"),
+        ("endpoints", _by_name({name: _plain(row) for name, row in rows.items()})),
+        ("refused", _by_name(made.refused)),
         ("states", _lines(_compact(_state(state, made.reasons)) for state in made.states)),
     ]
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {body}" for name, body in parts) + "\n}\n"
@@ -219,6 +225,10 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+def _by_name(rows: dict[str, Any]) -> str:
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {_compact(row)}" for name, row in rows.items()) + "\n}"
+
+
 def _lines(items: Any) -> str:
     return "[\n" + ",\n".join(items) + "\n]"
 
@@ -246,22 +256,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--forget", action="store_true", help="labels that were lost were wrong")
     parser.add_argument("--cache", type=Path, help="where fetched definitions are kept")
     options = parser.parse_args(argv)
-    known, labels, status = known_labels(), {}, 0
+    before, labels, status = known_labels(), {}, 0
+    served: set[str] = set()
+    refused: set[str] = set()
     for engine in ENGINES:
         begin = time.perf_counter()
-        made = make(engine, definitions(options.cache))
+        made = make(engine, definitions(options.cache), options.cache)
+        served |= made.endpoints.keys()
+        refused |= made.refused.keys()
         body = text(made)
         seconds = time.perf_counter() - begin
-        missing = [] if options.forget else lost(made, known)
+        missing = [] if options.forget else lost(made, before)
         if missing:
             raise GenerateError("\n".join(f"{engine}: the definitions have lost a label: {line}" for line in missing))
         labels[engine] = made.labels
         word = _store(TABLES / f"{engine}.json", body, options.check)
         status |= word == DIFFERS
         print(
-            f"{engine}: {len(made.endpoints)} endpoints, {len(made.states)} states, {made.transitions} transitions, "
-            f"{len(body)} bytes, {seconds:.1f} s, {word}"
+            f"{engine}: {len(made.endpoints)} endpoints, {len(made.refused)} refused, {len(made.states)} states, "
+            f"{made.transitions} transitions, {len(body)} bytes, {seconds:.1f} s, {word}"
         )
+    if faults := verdicts.faults(served | refused, served):
+        raise GenerateError("\n".join(faults))
     word = _store(TABLES / "labels.json", json.dumps(labels, indent=0, sort_keys=True) + "\n", options.check)
     return status | (word == DIFFERS)
 

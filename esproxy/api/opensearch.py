@@ -188,7 +188,11 @@ BODIES: list[Row] = [
     Member(AGG + "Aggregate", Ref("esproxy:UnsignedLongTerms"), _OWN),
 ]
 
-NOT_HERE = frozenset(("open_point_in_time", "close_point_in_time", "indices.remove_block", "terms_enum"))
+NOT_HERE = frozenset(
+    ("open_point_in_time", "close_point_in_time", "indices.remove_block", "terms_enum",
+     "cluster.info", "license.get", "xpack.info", "xpack.usage", "security.authenticate", "cat.circuit_breaker",
+     "cat.component_templates")
+)  # fmt: skip
 ENDPOINTS = (
     *(name for name in base.ENDPOINTS if name not in NOT_HERE),
     "create_pit",
@@ -196,8 +200,9 @@ ENDPOINTS = (
     "get_all_pits",
     "delete_all_pits",
     "indices.upgrade",
-    "indices.upgrade_status",
+    "indices.get_upgrade",
     "cat.cluster_manager",
+    "cat.segment_replication",
     *search_pipelines.ENDPOINTS,
 )
 
@@ -212,6 +217,9 @@ _EXTRA: dict[str, Mapping[str, Kind]] = {
     "cat.segments": dict.fromkeys((*_MANAGER, "timeout"), Kind.COPY),
     "cat.aliases": {"timeout": Kind.COPY},
     "cat.recovery": {"timeout": Kind.COPY},
+    "cat.segment_replication": dict.fromkeys(
+        ("active_only", "completed_only", "detailed", "shards", "timeout", "ignore_unavailable", "allow_no_indices"), Kind.COPY
+    ),
     "cat.templates": {"timeout": Kind.COPY},
     **dict.fromkeys(
         ("indices.shrink", "indices.split", "indices.clone"),
@@ -270,8 +278,13 @@ def endpoints(schema: Schema) -> None:
     older = schema.endpoints["cat.master"]
     newer = replace(older, name="cat.cluster_manager", urls=[(("GET",), "/_cat/cluster_manager")])
     schema.endpoints["cat.cluster_manager"] = newer
+    schema.endpoints["cat.segment_replication"] = replace(
+        schema.endpoints["cat.segments"],
+        name="cat.segment_replication",
+        urls=[(("GET",), "/_cat/segment_replication"), (("GET",), "/_cat/segment_replication/{index}")],
+    )
     schema.endpoints["search_shards"].request = Ref(_REQUEST)  # read for its slice; Elasticsearch takes no body there
-    for name, method, response in (("upgrade", "POST", "Upgraded"), ("upgrade_status", "GET", "UpgradeStatus")):
+    for name, method, response in (("upgrade", "POST", "Upgraded"), ("get_upgrade", "GET", "UpgradeStatus")):
         schema.endpoints[f"indices.{name}"] = EndpointDef(
             f"indices.{name}",
             [((method,), "/_upgrade"), ((method,), "/{index}/_upgrade")],

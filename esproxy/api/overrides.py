@@ -281,18 +281,18 @@ ROOT_ROWS: list[Row] = [
 
 # --- values whose meaning depends on the field -------------------------------------------------------------
 #
-# A query on _index compares names of indices, one on _id ids. _routing stays a field like others: in a pool the client's
-# routing is in a field of another name, so the key is what changes and the value stays.
+# A query on _index compares names of indices, one on _id ids, one on _ignored fields. _routing stays a field like others:
+# in a pool the client's routing is in a field of another name, so the key is what changes and the value stays.
 
 # Queries that no node lets run on _index and _id (regexp, fuzzy, range, match_phrase_prefix; on _id also prefix and wildcard)
 # are left to the node's own refusal. OpenSearch refuses span_term on _index by whether the name is that of the index.
 
 # query → (its type, the properties that hold what is compared, the fields that know it)
 _BY_FIELD = {
-    "term": ("TermQuery", ("value",), {"_index": EXPR, "_id": ID}),
-    "wildcard": ("WildcardQuery", ("value", "wildcard"), {"_index": EXPR}),
-    "prefix": ("PrefixQuery", ("value",), {"_index": INDEX}),
-    "match": ("MatchQuery", ("query",), {"_index": EXPR, "_id": ID}),
+    "term": ("TermQuery", ("value",), {"_index": EXPR, "_id": ID, "_ignored": FIELD}),
+    "wildcard": ("WildcardQuery", ("value", "wildcard"), {"_index": EXPR, "_ignored": FIELD}),
+    "prefix": ("PrefixQuery", ("value",), {"_index": INDEX, "_ignored": FIELD}),
+    "match": ("MatchQuery", ("query",), {"_index": EXPR, "_id": ID, "_ignored": FIELD}),
     "match_phrase": ("MatchPhraseQuery", ("query",), {"_index": EXPR, "_id": ID}),
     "match_bool_prefix": ("MatchBoolPrefixQuery", ("query",), {"_index": EXPR, "_id": ID}),
     "common": ("CommonTermsQuery", ("query",), {"_index": EXPR, "_id": ID}),
@@ -304,7 +304,7 @@ _BY_FIELD = {
 def _by_field() -> list[Row]:
     rows: list[Row] = []
     for query, (name, properties, fields) in _BY_FIELD.items():
-        why = f"what {query} compares _index and _id with are names of indices and ids"
+        why = f"what {query} compares _index, _id and _ignored with are names of indices, ids and names of fields"
         for field, term in fields.items():
             rows.append(Variant(f"esproxy:{name}On{field}", DSL + name, dict.fromkeys(properties, term), why))
         known = {field: Ref(f"esproxy:{name}On{field}") for field in fields}
@@ -318,8 +318,8 @@ BY_FIELD: list[Row] = [
     Is(DSL + "SpanQuery", "span_term", Ref("esproxy:SpanTermQueryByField"), "the same in a span"),
     Also(
         DSL + "TermsQuery",
-        {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup")))},
-        "names of indices and ids; names in a looked-up document are the client's and would not match",
+        {"_index": EXPR, "_id": Union((ID, Ref(DSL + "TermsLookup"))), "_ignored": FIELD},
+        "names of indices, ids and fields; names in a looked-up document are the client's and would not match",
     ),
     New(
         "esproxy:HitFields",

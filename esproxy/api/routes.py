@@ -1,8 +1,8 @@
 """From method and path to an endpoint.
 
-The route list is the policy: what has no row in ``ENDPOINTS`` does not exist here, whatever the definitions know. URL
-templates, parameters and tables come from the generated tables; a row adds what no definition says: what a
-form without an index means, and who restores the answer.
+The route list is the policy: what has no row in ``ENDPOINTS`` is refused, whatever the definitions know: with the reason that
+``verdicts`` has for it. URL templates, parameters and tables come from the generated tables; a row adds what no definition says:
+what a form without an index means, and who restores the answer.
 
 Matching is a trie over the segments as sent: literals go before placeholders, and an escaped literal is none, as in the nodes,
 and the first that has any method decides. A path that exists under another method is a 405, any other a 400, in Elasticsearch's
@@ -17,6 +17,7 @@ from esproxy.api.endpoints import VIRTUAL
 from esproxy.api.kinds import Kind
 from esproxy.api.tables import Tables
 from esproxy.api.target import Target
+from esproxy.api.verdicts import reason
 from esproxy.errors import unknown_endpoint, wrong_method
 
 
@@ -117,7 +118,7 @@ ENDPOINTS = {
         Row("indices.forcemerge", all=True),
         Row("indices.clear_cache", all=True),
         Row("indices.upgrade", all=True, keyed=True),
-        Row("indices.upgrade_status", all=True, keyed=True),
+        Row("indices.get_upgrade", all=True, keyed=True),
         Row("indices.analyze"),
         Row("indices.resolve_index"),
         Row("search_shards", all=True, keyed=True, answer="once"),  # whose keys are nodes: one is told once
@@ -162,6 +163,7 @@ ENDPOINTS = {
             for name in ("tasks.list", "tasks.get", "tasks.cancel", *(f"{name}_rethrottle" for name in RETHROTTLED))
         ),
         Row("cat.templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
+        Row("cat.component_templates", all=True, listed="name", names=Kind.TEMPLATE, answer="cat"),
         Row("cat.aliases", all=True, listed="name", answer="cat"),
         Row("cat.indices", all=True, answer="cat"),
         Row("cat.shards", all=True, answer="cat"),
@@ -170,8 +172,7 @@ ENDPOINTS = {
         Row("cat.health", answer="cat"),
         Row("cat.count", all=True, answer="text", since_9=("POST",)),
         Row("cluster.health", all=True, answer="health", keyed=True),
-        Row("cluster.put_settings", refused="settings of the cluster are its operator's: [_settings] of an index are yours"),
-        *(Row(name, answer="virtual", keyed=True) for name in sorted(VIRTUAL - {"cluster.put_settings"})),
+        *(Row(name, answer="virtual", keyed=True) for name in sorted(VIRTUAL)),
     )
 }
 
@@ -198,6 +199,10 @@ def _with_name(
     return max(forms, key=lambda other: len(set(other) & set(template)), default=None)
 
 
+def _segments(path: str) -> tuple[str, ...]:
+    return tuple(path.strip("/").split("/")) if path != "/" else ()
+
+
 @dataclass(slots=True)
 class _Node:
     literal: dict[str, _Node] = field(default_factory=dict)
@@ -215,9 +220,13 @@ class Router:
             endpoint = tables.endpoints.get(name)
             if endpoint is None:  # an endpoint that this engine does not have
                 continue
-            templates = [(methods, tuple(path.strip("/").split("/")) if path != "/" else ()) for methods, path in endpoint.urls]
+            templates = [(methods, _segments(path)) for methods, path in endpoint.urls]
             for methods, template in templates:
                 self._add(methods, template, Route(row, template, _with_name(template, templates, row.listed)))
+        for name, urls in tables.refused.items():
+            refused = Row(name, refused=f"[{name}] is refused: {reason(name)}")
+            for methods, path in urls:
+                self._add(methods, _segments(path), Route(refused, _segments(path), None))
 
     def _add(self, methods: list[str], template: tuple[str, ...], route: Route) -> None:
         node = self.root

@@ -39,13 +39,14 @@ class Endpoint:
 @dataclass(frozen=True, slots=True)
 class Tables:
     """One engine's table. ``roots``: states of bodies that no endpoint names (``error``, ``bulk.action``, ``bulk.update``,
-    ``bulk.doc``, ``msearch.header``, ``msearch.body``)."""
+    ``bulk.doc``, ``msearch.header``, ``msearch.body``). ``refused``: where the endpoints are that are not served."""
 
     engine: Engine
     states: list[dict[str, Any]]
     reasons: list[str]
     roots: dict[str, int]
     endpoints: dict[str, Endpoint]
+    refused: dict[str, list[tuple[list[str], str]]]
 
 
 @cache
@@ -59,7 +60,7 @@ def load(engine: Engine) -> Tables:
         raise ValueError(f"the rule tables of [{engine}] have format {raw['format']}, this code reads {FORMAT}")
     reasons = raw["reasons"]
     endpoints = {name: _endpoint(name, row, reasons) for name, row in raw["endpoints"].items()}
-    return Tables(engine, raw["states"], reasons, raw["roots"], endpoints)
+    return Tables(engine, raw["states"], reasons, raw["roots"], endpoints, raw["refused"])
 
 
 def _endpoint(name: str, row: dict[str, Any], reasons: list[str]) -> Endpoint:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-CREATING, OPEN, CLOSED = "creating", "open", "closed"  # states of an entry
+CREATING, FILLING, OPEN, CLOSED = "creating", "filling", "open", "closed"  # states of an entry
+MAKING = (CREATING, FILLING)  # nobody sees it yet
 GONE = "gone"  # pending only: the entry becomes a tombstone
-STATES = (CREATING, OPEN, CLOSED)
+STATES = (*MAKING, OPEN, CLOSED)
 LAYOUTS = ("shared", "per-tenant")
 SEALED = "sealed"  # of a generation: takes no new index
 
@@ -28,11 +29,11 @@ class Entry:
     n: int
     layout: str
     family: str
-    physical: str = ""  # empty while creating
+    physical: str = ""  # empty while creating, and until there is something to fill
     state: str = CREATING
     then: str | None = None
     by: str | None = None
-    batch: str | None = None  # of a close: one that was taken back is not mistaken for the next
+    batch: str | None = None  # of a close: one that was taken back is not mistaken for the next; of a filling: it goes on
     hidden: bool = False  # patterns pass it by
     blocks: tuple[str, ...] = ()  # what the proxy refuses to do with it
 
@@ -67,7 +68,7 @@ class Directory:
 
     def busy(self) -> bool:
         """Something is left to be finished, by whoever finds it."""
-        return bool(self.tombstones) or self.pending() or any(e.state == CREATING for e in self.indices.values())
+        return bool(self.tombstones) or self.pending() or any(e.state in MAKING for e in self.indices.values())
 
     def names(self) -> list[str]:
         """What keeps a pool from being dropped: physical indices, and families of creations under way."""

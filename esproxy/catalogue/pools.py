@@ -26,7 +26,6 @@ REASONS = {
     "analysis": "analysis of its own: analyzers are settings of the physical index",
     "sorting": "index sorting: the order of a physical index",
     "data stream": "a data stream's backing index",
-    "resize": "the source or target of a shrink, split or clone",
     "mode": "an index mode other than standard",
     "field limit": "in ``per-tenant``, a limit of fields of its own: the node counts those of the whole physical index",
     "root parameters": "mapping parameters that apply to the whole physical index",
@@ -62,7 +61,7 @@ class Plan:
     layout: str
     mapping: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)  # flat: "index.number_of_shards"
-    occasion: str | None = None  # "data stream" or "resize"
+    occasion: str | None = None  # "data stream"
     dedicated: str | None = None  # the physical name that the prefix would give: must not be there
 
     @property
@@ -84,7 +83,15 @@ DEFAULT_LIMIT = 1000  # of fields, on nodes
 # Settings of one logical index, applied by the proxy: the physical index is not told them, and they part no indices.
 LIMIT = "index.mapping.total_fields.limit"
 BLOCKS = frozenset(f"index.blocks.{name}" for name in ("metadata", "read", "read_only", "read_only_allow_delete", "write"))
-APPLIED = BLOCKS | {"index.default_pipeline", "index.final_pipeline", "index.hidden", "index.provided_name", LIMIT}
+# The node that an index is to be on can only be the tenant's one, which is none of the cluster's.
+NODE = frozenset(f"index.routing.allocation.{how}.{by}" for how in ("include", "require") for by in ("_id", "_name"))
+# Of an index that was made of another.
+RESIZE_NAME, RESIZE_UUID = "index.resize.source.name", "index.resize.source.uuid"
+RECOVERED_FROM = "index.routing.allocation.initial_recovery._id"
+PARTITION = "index.routing_partition_size"
+RESIZED = frozenset((RESIZE_NAME, RESIZE_UUID, RECOVERED_FROM, PARTITION))
+PIPELINES = frozenset(("index.default_pipeline", "index.final_pipeline"))
+APPLIED = BLOCKS | NODE | RESIZED | PIPELINES | {"index.hidden", "index.provided_name", LIMIT}
 
 
 def blocks_in(settings: dict[str, Any]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from esproxy.catalogue.documents import Field
 from esproxy.catalogue.dynamic_rules import OBJECTS, is_false
 from esproxy.catalogue.fields import own_name, restored
 
+ESCAPING = (b"~", b"\\u00")  # without these in a document no name in it has to be escaped or restored
+
 
 @dataclass(slots=True)
 class _Names:
@@ -52,14 +54,14 @@ class Renames:
     def physical_document(self, raw: bytes) -> bytes:
         """The very same bytes where nothing is called otherwise. Raises ValueError for two members of one name, which no node
         takes."""
-        if not self.every and b"~" not in raw and b"\\u00" not in raw:
+        if not self.every and not any(text in raw for text in ESCAPING):
             return raw
         return _Rewrite(self.physical, self.unknown)(raw)
 
     def logical_document(self, raw: bytes) -> bytes:
         """A stored document as its tenant wrote it, also with fields that somebody has added since this was made: the first
         unknown name on a way is restored by its own spelling."""
-        return raw if b"~" not in raw and b"\\u00" not in raw else _Rewrite(self.logical, restored)(raw)
+        return _Rewrite(self.logical, restored)(raw) if any(text in raw for text in ESCAPING) else raw
 
 
 def _hidden(name: str) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from esproxy.catalogue import names
 from esproxy.catalogue.change import keep, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CREATING, OPEN, Alias, Directory, Entry, Index
+from esproxy.catalogue.documents import MAKING, OPEN, Alias, Directory, Entry, Index
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed
 from esproxy.exchange import GO, Go
@@ -126,7 +126,7 @@ def footprint(directory: Directory, name: str) -> Footprint:
     """What a name means now, apart from what is only pending. ``()``: nothing."""
     entry = directory.indices.get(name)
     if entry is not None:
-        return (entry.n, entry.physical, entry.state, *entry.blocks) if entry.state != CREATING else ()
+        return (entry.n, entry.physical, entry.state, *entry.blocks) if entry.state not in MAKING else ()
     alias = directory.aliases.get(name)
     if alias is None or not alias.now:
         return ()

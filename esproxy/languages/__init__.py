@@ -32,9 +32,23 @@ class Edits:
             return self.text
         parts: list[str] = []
         at = 0
-        for start, end, new in sorted(self.items, key=lambda item: item[:2]):
+        for start, end, new in self._in_order():
             if start < at:
                 raise LanguageError(start, "two edits overlap")
             parts += (self.text[at:start], new)
             at = end
         return "".join([*parts, self.text[at:]])
+
+    def origin(self, at: int) -> int:
+        """Where in ``text`` it is what stands at a place of the edited text: what was put in is where it was put."""
+        longer = 0  # so far
+        for start, end, new in self._in_order():
+            if at < start + longer:
+                break
+            if at < start + longer + len(new):
+                return start
+            longer += len(new) - (end - start)
+        return at - longer
+
+    def _in_order(self) -> list[tuple[int, int, str]]:
+        return sorted(self.items, key=lambda item: item[:2])

@@ -45,7 +45,7 @@ FIELD = "esproxyField"
 NOTHING = "esproxy~00."  # in front of the name of a field that is not there: an object that no pool has
 PARAMETER = "esproxyParam"
 CUT = " ..."
-OWN_ID = f"String {OWN}(def v){{return v==null?null:v.substring(v.indexOf(':')+1)}} "
+OWN_ID = f"def {OWN}(def v){{return v==null?null:v.substring(v.indexOf(':')+1)}} "
 MADE = "|".join((HELPER, OWN, ROUTING, FIELD, PARAMETER))
 PUT_IN = re.compile(rf"(?:String|def) (?:{MADE})\(def [inv]\){{(?:'(?:[^'\\]|\\.)*'|[^'}}])*}} ")
 # What leads to a document has to be named as it is.
@@ -78,13 +78,27 @@ def rewrite(
     path: Callable[[str], str] | None = None,
     lookup: str | None = None,
 ) -> str:
+    """The source with the edits of ``edited``; ``source`` itself when nothing changed."""
+    return edited(source, field, index_prefix, pool, source_root, context, path, lookup).apply()
+
+
+def edited(
+    source: str,
+    field: Callable[[str], str],
+    index_prefix: str | None = None,
+    pool: InPool | None = None,
+    source_root: str | None = None,
+    context: Context = Context.SEARCH,
+    path: Callable[[str], str] | None = None,
+    lookup: str | None = None,
+) -> Edits:
     """``source`` with every literal field name replaced by ``field(name)``, reads of the index's name without
     ``index_prefix`` and writes with it, or reads of it, of an id and of a routing value as they are in a ``pool``. With
     ``source_root`` the client's document is the object of that name in the stored one: it is what ``ctx._source`` and
     ``params._source`` become, also where they are computed, and paths below keep their names. Where ``path`` is given, it is
     what paths in a document are replaced by. With ``lookup``, a function for how fields are called (``own_fields``,
     ``fields_below``), keys of ``doc`` and ``params`` that the script makes are looked up when it runs. Computed references
-    else are left: look at ``scan(source).computed`` first. Returns ``source`` itself when nothing changed."""
+    else are left: look at ``scan(source).computed`` first."""
     scanner = Scanner(source, context)
     scanner.run()
     edits = Edits(source)
@@ -130,16 +144,15 @@ def rewrite(
             edits.put(ref.end, ref.end, ")")
     for end in closing:
         edits.put(end, end, ")")
-    written = edits.apply()
     if closing:
-        tokenize(written)  # behind a parenthesis a slash is another thing than behind an operator
-    return written
+        tokenize(edits.apply())  # behind a parenthesis a slash is another thing than behind an operator
+    return edits
 
 
 def helper(length: int) -> str:
     stream = ".ds-"
     body = f"i.startsWith('{stream}')?'{stream}'+i.substring({len(stream) + length}):i.substring({length})"
-    return f"String {HELPER}(def i){{return {body}}} "
+    return f"def {HELPER}(def i){{return {body}}} "
 
 
 def index_in_pool(names: Mapping[str, str]) -> str:
@@ -147,12 +160,12 @@ def index_in_pool(names: Mapping[str, str]) -> str:
         (body,) = map(quote, names.values())
     else:
         body = "".join(f"i=={quote(physical)}?{quote(name)}:" for physical, name in names.items()) + "null"
-    return f"String {HELPER}(def i){{return {body}}} "
+    return f"def {HELPER}(def i){{return {body}}} "
 
 
 def own_routing(numbered: bool) -> str:
     own = "v.substring(v.indexOf(':')+1,v.lastIndexOf(':'))" if numbered else "v.substring(v.indexOf(':')+1)"
-    return f"String {ROUTING}(def v){{if(v==null)return null;String r={own};return r.length()==0?null:r}} "
+    return f"def {ROUTING}(def v){{if(v==null)return null;String r={own};return r.length()==0?null:r}} "
 
 
 def own_fields(fields: Mapping[str, str]) -> str:

@@ -46,6 +46,7 @@ _INDEX = "index i idx"
 INDICES = Table(_kinds(INDEX=_INDEX), LEFT_COLUMNS)
 TABLES = {
     "cat.aliases": Table(_kinds(INDEX=_INDEX, ALIAS="alias a")),
+    "cat.component_templates": Table(_kinds(TEMPLATE="name n", PATTERN="included_in i")),
     "cat.count": Table({}),
     "cat.recovery": Table(
         _kinds(INDEX=_INDEX, NODE="source_node snode target_node tnode", ADDRESS="source_host shost target_host thost")
@@ -157,5 +158,25 @@ def size(bytes: int, unit: str | None) -> str:
         return str(bytes // divisor)
     for name, value in UNITS:
         if bytes >= value:
-            return f"{bytes / value:.1f}".removesuffix(".0") + name
+            return _cut(bytes, value) + name
     return f"{bytes}b"
+
+
+TIMES = (("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
+         ("micros", 1_000), ("nanos", 1))  # fmt: skip
+
+
+def duration(nanos: int, unit: str | None) -> str:
+    """A time as a table shows it; in whole ``unit``s where the client wants one. Raises Refusal for a unit that is none."""
+    if unit is not None:
+        if unit not in dict(TIMES):
+            raise Refusal(f"unknown unit [{unit}]")
+        return str(nanos // dict(TIMES)[unit])
+    name, value = next((name, value) for name, value in TIMES if nanos >= value or value == 1)
+    return _cut(nanos, value) + name
+
+
+def _cut(value: int, unit: int) -> str:
+    """With one decimal, if it is none, cut off as nodes cut."""
+    whole, rest = divmod(value * 10 // unit, 10)
+    return f"{whole}.{rest}" if rest else str(whole)

@@ -89,6 +89,7 @@ ANY_NODE = {"_id": "*", "_name": "**"}
 MEANT_BY = {pattern: key for key, pattern in ANY_NODE.items()}
 Name = Callable[[str], str]
 NODE_FILES = ("_path", "synonyms_set", "user_dictionary")  # leaves below analysis. that read a node's files or a cluster-wide set
+DICTIONARIES = ("locale", "language", "lang")  # leaves whose value can be the name of a folder in a node's configuration
 
 
 class UnknownSetting(Refusal):
@@ -134,7 +135,15 @@ def refuse_files(tree: Any) -> None:
         for key, value in tree.items():
             if key.endswith(NODE_FILES):
                 raise Refusal(f"unknown setting [{key}]: an analysis cannot read files of a node")
+            _check_dictionary(key, value)
             refuse_files(value)
+
+
+def _check_dictionary(name: str, value: Any) -> None:
+    """Raises Refusal for a path in the place of a dictionary's name: OpenSearch 2 goes where it leads."""
+    text = str(value)
+    if name.rpartition(".")[2] in DICTIONARIES and (text.startswith(".") or not {"/", "\\"}.isdisjoint(text)):
+        raise Refusal(f"Invalid value [{text}] for [{name}]: a dictionary has a name, and is no path")
 
 
 def says_hidden(tree: dict[str, Any]) -> bool:
@@ -163,9 +172,13 @@ def _walk(tree: dict[str, Any], path: str, pipeline: Name, node: str | None) -> 
         if node is not None and TO_NODE.fullmatch(bare) and value in (node, "", None):
             leaf = name.rpartition(".")[2]
             out[key.removesuffix(leaf) + "_name"] = value and ANY_NODE[leaf]
+            if not value:
+                out[key] = value  # taken back, which a node shows of what is made with it
             continue
         if not _allowed(bare):
             raise UnknownSetting(name if name.startswith("index.") else "index." + name)
+        if bare.startswith("analysis."):
+            _check_dictionary(name, value)
         out[key] = pipeline(value) if bare in PIPELINES and isinstance(value, str) else value
     return out
 
@@ -193,4 +206,7 @@ def _restore(tree: dict[str, Any], path: str, index: Name, pipeline: Name, node:
             elif bare in PIPELINES:
                 value = pipeline(value)
         out[key] = value
+    for key in [key for key in out if key.endswith("_name") and out[key] in ("", None)]:  # beside an id that was taken back
+        if TO_NODE.fullmatch(_bare(_join(path, key))) and out.get(key.removesuffix("_name") + "_id", key) in ("", None):
+            del out[key]
     return out

@@ -118,6 +118,20 @@ def figures(node: VirtualNode, metrics: Collection[str], told: Tree, indices: Tr
     return out | {key: value for key, value in rest.items() if key in metrics}
 
 
+USAGE_METRICS = ("rest_actions", "aggregations")
+
+
+def cluster_info(node: VirtualNode, told: Tree) -> Tree:
+    """What nodes say of themselves all together."""
+    out: Tree = {"cluster_name": node.cluster_name}
+    for target, part in told.items():
+        if target == "ingest":
+            out[target] = {"total": blank(part["total"]), "pipelines": {}}
+        elif target != "cluster_name":
+            out[target] = blank({k: v for k, v in part.items() if not isinstance(v, dict)} if target in FLAT else part)
+    return out
+
+
 # --- _cluster/state ----------------------------------------------------------------------------------------
 
 STATE_METRICS = (
@@ -135,7 +149,7 @@ UNASSIGNED = ("reason", "at", "delayed", "allocation_status", "failed_allocation
 
 
 def state(node: VirtualNode, uuid: str, metrics: Collection[str], told: Tree, own: Own) -> Tree:
-    """``told``: the node's state, asked for the tenant's indices."""
+    """``told``: the node's state, asked for the tenant's indices, with templates as the tenant knows them."""
     wanted = set(STATE_METRICS) if "_all" in metrics else set(metrics)
     if node.product:
         wanted.discard("cluster_manager_node")
@@ -161,7 +175,7 @@ def state(node: VirtualNode, uuid: str, metrics: Collection[str], told: Tree, ow
             "cluster_coordination": {
                 "term": 1, "last_committed_config": voters, "last_accepted_config": voters, "voting_config_exclusions": [],
             },
-            "templates": own.templates(told.get("metadata", {}).get("templates", {})),
+            "templates": told.get("metadata", {}).get("templates", {}),
             "indices": indices,
             "index-graveyard": {"tombstones": []},
         },
@@ -217,12 +231,42 @@ class Own:
             out["recovery_source"] = {"type": out["recovery_source"].get("type")}
         return out
 
-    def templates(self, told: Tree) -> Tree:
-        return self.under("indices.get_template", {name: one for name, one in told.items() if self.is_own(name)})
-
 
 def _digest(value: Any) -> str:
     return hashlib.blake2b(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS), digest_size=11).hexdigest()
+
+
+# --- what Elasticsearch's commercial part says of itself -----------------------------------------------------
+
+# Of a license, what is the same for every cluster that has the basic one.
+_LICENSE = ("issue_date", "issue_date_in_millis", "max_nodes", "max_resource_units", "start_date_in_millis")
+
+
+def license(told: Tree, node: VirtualNode, uuid: str) -> Tree:
+    """Basic, whatever the operator has bought: no more than that is to be had through the proxy."""
+    out = {"status": told["status"], "uid": uuid, "type": "basic"} | {key: told[key] for key in _LICENSE if key in told}
+    return out | {"issued_to": node.cluster_name, "issuer": "elasticsearch"}
+
+
+def xpack(told: Tree, uuid: str) -> Tree:
+    """``told`` has the parts that were asked for."""
+    out: Tree = {"build": told["build"]} if "build" in told else {}
+    if told.get("license"):
+        out["license"] = {"uid": uuid, "type": "basic", "mode": "basic", "status": told["license"].get("status")}
+    if "features" in told:
+        out["features"] = nothing_of(told["features"])
+    return out | {key: told[key] for key in ("tagline",) if key in told}
+
+
+def nothing_of(features: Iterable[str]) -> Tree:
+    return {name: {"available": False, "enabled": False} for name in features}
+
+
+def user(tenant: str) -> Tree:
+    """Who a tenant is, in a cluster of its own: whoever the proxy has let in."""
+    realm = {"name": "esproxy", "type": "esproxy"}
+    out = {"username": tenant, "roles": [], "full_name": None, "email": None, "metadata": {}, "enabled": True}
+    return out | {"authentication_realm": realm, "lookup_realm": realm, "authentication_type": "realm"}
 
 
 # --- _cluster/stats ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import orjson
 
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.pools import wide
 from esproxy.pools.aliases import aliases_of
 from esproxy.pools.creation import Creation
@@ -46,7 +46,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
     name = yield from request.dated(written, single=True)
     check_new_name(name, request.product)
     if request.pools.placement.layout(request.tenant, name) == DEDICATED:
-        yield from _check_free(request, name)
+        yield from check_free(request, name)
         raise Apart
     tree = declaration(request)
     settings = flat_settings(tree.get("settings") or {})
@@ -63,7 +63,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name}, warnings=creation.warnings)
 
 
-def _check_free(request: Pooled, name: str) -> Steps[None]:
+def check_free(request: Pooled, name: str) -> Steps[None]:
     """Raises Refusal for an index of its own whose name is one of the directory's already."""
     directory = yield from request.directory([name])
     if name in directory.aliases and directory.aliases[name].now:
@@ -81,7 +81,7 @@ def already_exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]
     return Refusal(f"index [{name}/{uuid}] already exists", type="resource_already_exists_exception", index_uuid=uuid, index=name)
 
 
-def delete_index(request: Pooled) -> Steps[Reply]:
+def delete_index(request: Pooled) -> Steps[Reply | Large]:
     known_parameters(request)
     found, directory = yield from request.resolved(request.parts["index"], request.options())
     own = [name for name in found.found if directory.indices[name].layout == DEDICATED]
@@ -97,7 +97,7 @@ def delete_index(request: Pooled) -> Steps[Reply]:
     return acknowledged(request)
 
 
-def get_index(request: Pooled) -> Steps[Reply]:
+def get_index(request: Pooled) -> Steps[Reply | Large]:
     """Aliases, mapping and settings; also the endpoints that ask for one of them. The node is asked the same of the physical
     indices, so that it judges the parameters."""
     plan = request.plan
@@ -131,7 +131,7 @@ def get_index(request: Pooled) -> Steps[Reply]:
     return node_answer(request, told, out)
 
 
-def shards(request: Pooled) -> Steps[Reply]:
+def shards(request: Pooled) -> Steps[Reply | Large]:
     """``refresh``, ``flush``, ``forcemerge`` and ``clear_cache``: of the whole pool."""
     plan = request.plan
     targets = yield from some(request, request.parts.get("index", "_all"))

@@ -12,7 +12,7 @@ make many, by fields that come and go; so they only take of a pool what new indi
 no more aliases, and what is left up to the node's own limit is for fields of the indices in it.
 
 Not for what no alias can stand for: objects, nested objects and what is in them, keys of ``flattened``; nor for an index that is
-alone in its pool, whose patterns the node expands, or one of another layout.
+alone in its pool, whose patterns the node expands, or one of another layout. Indices in objects: ``pools.held_by_one``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from esproxy.catalogue.documents import Claims, Field
 from esproxy.catalogue.fields import KEYED, alike
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed
+from esproxy.pools.held_by_one import held_by_one
 from esproxy.pools.pooled import Pooled
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
@@ -31,6 +32,11 @@ from esproxy.tenancy.target import Target
 WITHOUT = KEYED | {"object", "nested", "alias", "join", "percolator", "completion", "passthrough", "semantic_text"}
 VARIANTS = 20  # of a name: an index that was made anew may have got another field by the same path
 REMEMBERED = 100_000  # aliases that are not claimed again
+
+
+def one_name(request: Pooled, targets: list[Target], given: bytes, why: Divided) -> Steps[bool]:
+    """Has the field that divides the indices one name from now on? ``given``: the client's body."""
+    return (yield from called_alike(request, targets, why)) or (yield from held_by_one(request, targets, given, why))
 
 
 def called_alike(request: Pooled, targets: list[Target], why: Divided) -> Steps[bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,12 +20,13 @@ from esproxy.errors import Failed, Refusal, broken_document
 from esproxy.plan import Plan
 from esproxy.pools.lacking import check_lacking
 from esproxy.pools.pooled import Pooled
+from esproxy.pools.search_pipelines import through_pipeline
 from esproxy.pools.stored import with_sources
 from esproxy.pools.tree import needs_tree, rewrite, unwrapped_queries
 from esproxy.rewriting.aggs import wrapping
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
-from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search, walk
+from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_object, check_search, walk
 from esproxy.rewriting.undo import Undo
 from esproxy.tenancy.target import Target, request_bindings
 
@@ -56,7 +57,7 @@ class DocumentResolver(PoolResolver):
         target = self.targets[0]
         if not raw.lstrip().startswith(b"{"):
             return raw  # the node's to refuse
-        if target.naming.inferred and not _has_all(target, raw):
+        if target.naming.inferred and not target.known.has_all(raw):
             new = self._new_fields(raw)
             if new:
                 self.wanted |= new
@@ -90,28 +91,25 @@ def no_document(run: core.Pass, raw: bytes, plan: Plan) -> bytes | Refusal:
     return broken_document(str(run.error), product=plan.product) if run.error.malformed else refusal(plan, run, raw)
 
 
-def _has_all(target: Target, raw: bytes) -> bool:
-    """Has the document only fields that are there?"""
-    try:
-        return target.known.has_all(orjson.loads(raw))
-    except orjson.JSONDecodeError:  # half of a character, a number that is too big
-        return False
-
-
 class NeedsDocument(Exception):
     """The body would bring fields, if its document were there."""
 
 
 def document_body(
-    request: Pooled, target: Target, state: int, body: bytes, needs_document: Callable[[Pooled], bool] | None = None
+    request: Pooled,
+    target: Target,
+    state: int,
+    body: bytes,
+    needs_document: Callable[[Pooled], bool] | None = None,
+    routing: str | None = None,
 ) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then. Raises NeedsDocument instead of
-    making fields where that is wanted."""
+    making fields where that is wanted. ``routing``: that its client gave."""
     whole = request.plan.cluster.engine.tables.states[state].get("kind") == "DOC"
     if not whole:
         body = yield from with_sources(request, state, body)
     for _ in range(ROUNDS):
-        resolver = DocumentResolver(request.plan, target, routed=not whole or bool(request.plan.query.get("routing")))
+        resolver = DocumentResolver(request.plan, target, routed=not whole or bool(routing))
         bindings = request_bindings([target], filtered=False)
         run = core.Pass(request.plan.cluster.engine.grammar, state, bindings, resolver, max_depth=request.pools.max_depth)
         out = run.feed(body, True)
@@ -134,14 +132,18 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     document whose scope is in the path, or over none."""
     plan = request.plan
     request.undo.append(Undo())
+    if filtered:
+        check_object(plan, state, body, request.pools.max_depth)
+    body = yield from through_pipeline(request, body)
     body = yield from with_sources(request, state, body)
     defined = frozenset() if request.product else derived(body)
     for anew in (False, True):
         resolver = _search_resolver(request, targets, defined)
         bindings = request_bindings(targets, filtered=filtered, defines=bool(defined))
         out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
+        if not request.product and (resolver.wrapped or (b'"_id"' in body and b'"path"' in body)):
+            request.undo[-1].rewritten = wrapping(orjson.loads(body))
         if resolver.wrapped:
-            request.undo[-1].rewritten = {} if request.product else wrapping(orjson.loads(body))
             body = unwrapped_queries(plan, state, body)
             resolver = _search_resolver(request, targets, defined)
             out, run = walk(plan, state, body, resolver, bindings, request.pools.max_depth)
@@ -163,20 +165,25 @@ def search_body(request: Pooled, targets: list[Target], state: int, body: bytes,
     return out
 
 
-def parameters(request: Pooled, targets: list[Target], *, routed: bool = True) -> Steps[dict[str, str]]:
-    """The parameters of a request over the targets as they are sent. ``routed``: with the routing of a search over them."""
+def parameters(
+    request: Pooled, targets: list[Target], *, routed: bool = True, omitted: Collection[str] = ()
+) -> Steps[dict[str, str]]:
+    """The parameters of a request over the targets as they are sent. ``routed``: with the routing of a search over them;
+    ``omitted``: what goes another way."""
     plan = request.plan
     resolver = PoolResolver(plan, targets)
     resolver.fields.alike = request.alike
-    query = physical_query(plan, targets if routed else [], resolver)
+    query = physical_query(plan, targets if routed else [], resolver, omitted)
     stale = [target for target in targets if resolver.fields.lacks(target) and target.entry.n not in request.fresh]
     if stale:
         for target in stale:
             yield from request.renewed(target)
         resolver = PoolResolver(plan, [request.targets[target.scope] for target in targets])
         resolver.fields.alike = request.alike
-        query = physical_query(plan, targets if routed else [], resolver)
+        query = physical_query(plan, targets if routed else [], resolver, omitted)
     yield from check_lacking(request, resolver.fields)
+    if request.filtered_by is not None:
+        query.pop("search_pipeline", None)
     return query
 
 

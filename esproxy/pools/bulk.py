@@ -1,10 +1,10 @@
 """``_bulk`` over indices in ``shared``.
 
-    read every line · make the indices that are not there · add the fields that are not there · send · restore
+    read every line · run pipelines · make the indices that are not there · add the fields that are not there · send · restore
 
 Lines are split as nodes do it: a line feed ends a line, blank action lines are skipped. A broken action line or update body
 refuses the whole bulk, as on a node. A record that is refused here goes to a name that no index can have: that is one item's
-400 on every node, in its place, and what the item says is replaced by the reason.
+400 on every node, in its place, and what the item says is replaced by the reason; so does one of which pipelines make nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import Any
 
 import orjson
 
-from esproxy import core
-from esproxy.answer import is_error
-from esproxy.bodies import refusal
+from esproxy import core, exact
+from esproxy.answer import encode, is_error
+from esproxy.bodyerrors import refusal
 from esproxy.catalogue.store import Steps
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
+from esproxy.plan import Plan
 from esproxy.pools.bodies import ROUNDS, DocumentResolver, no_document
 from esproxy.pools.bulk_lines import Record, read_lines
 from esproxy.pools.documents import EXTERNAL, physical_id
+from esproxy.pools.ingest import NO_PIPELINE, asked_for, ingest, tell
 from esproxy.pools.plain_bulk import plain_bulk
 from esproxy.pools.pooled import Apart, Missing, Pooled
 from esproxy.pools.reply import reply as restored_reply
@@ -38,7 +40,7 @@ from esproxy.tenancy.target import NOWHERE, Target
 SOURCE = ("_source", "_source_includes", "_source_excludes")
 
 
-def bulk(request: Pooled) -> Steps[Reply]:
+def bulk(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     query = physical_query(plan, [], PoolResolver(plan, []))
     if not request.body:
@@ -55,6 +57,11 @@ def bulk(request: Pooled) -> Steps[Reply]:
     for record in records:
         asked = record.meta.pop("require_alias", aliased) is True
         record.aliased = asked and record.verb != "delete"  # where nodes do not look at it
+    query.pop("pipeline", None)
+    began = request.cat.clock()
+    piped = yield from ingest(request, records)
+    yield from tell(request, records)
+    took = int((request.cat.clock() - began) * 1000) if piped else None
     yield from _find_targets(request, records)
     for name in SOURCE:
         query.pop(name, None)
@@ -70,7 +77,7 @@ def bulk(request: Pooled) -> Steps[Reply]:
     reader = PoolAnswer(plan, request.targets.values(), request.sent_as)
     out = restore(plan, answer, reader)
     if not is_error(answer.status, answer.body):
-        out = _with_errors(out, records)
+        out = _with_own(plan, out, records, took, executed=plan.query.get("list_executed_pipelines", "false") != "false")
     return finish(plan, answer.status, client_headers(plan, answer, reader), out)
 
 
@@ -78,14 +85,17 @@ def bulk(request: Pooled) -> Steps[Reply]:
 
 
 def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
+    piped = any(record.piped for record in records)
+    records = [record for record in records if not record.settled]
     for name in {record.name for record in records if record.name.startswith("<")}:
-        dated = yield from request.dated(name, single=True)
+        dated = yield from _dated(request, name, [record for record in records if record.name == name])
         for record in records:
             record.name = dated if record.name == name else record.name
+    records = [record for record in records if not record.settled]
     wanted = list(dict.fromkeys(record.name for record in records))
     directory = yield from request.directory(wanted)
     apart = [name for name in wanted if request.apart(name, directory)]
-    if apart and len(apart) == len(wanted):
+    if apart and len(apart) == len(wanted) and not piped:
         raise Apart
     targets: dict[str, Target | EsproxyError] = {}
     for name in wanted:
@@ -120,6 +130,18 @@ def _find_targets(request: Pooled, records: list[Record]) -> Steps[None]:
             record.target = found
 
 
+def _dated(request: Pooled, name: str, records: list[Record]) -> Steps[str]:
+    """The name that this date math comes to. What a pipeline has made of one record is its own error, where it is none."""
+    try:
+        return (yield from request.dated(name, single=True))
+    except Refusal as error:
+        if not all(record.piped for record in records):
+            raise
+        for record in records:
+            record.error = error
+    return name
+
+
 def _makes_index(record: Record) -> bool:
     """A deletion does by a version of its own alone, so that older writes cannot come after it."""
     return not record.aliased and (record.verb != "delete" or record.meta.get("version_type") in EXTERNAL)
@@ -128,7 +150,6 @@ def _makes_index(record: Record) -> bool:
 def _address(request: Pooled, record: Record) -> None:
     """The action line."""
     if record.target is None:
-        assert record.error is not None
         return _refuse(request, record, record.error)
     given = record.meta.get("_id")
     try:
@@ -141,10 +162,9 @@ def _address(request: Pooled, record: Record) -> None:
         returned = _returned(request, record) if record.verb == "update" else {}
     except Refusal as error:
         return _refuse(request, record, error)
-    if record.verb in ("index", "create"):
-        asked = record.meta.get("pipeline", request.plan.query.get("pipeline"))
-        pipeline = record.target.pipeline(None if asked is None else text_of(asked))
-        record.meta |= {} if pipeline is None else {"pipeline": pipeline}
+    asked = NO_PIPELINE if record.piped else asked_for(request, record)
+    if record.target.dedicated and asked is not None and record.verb != "delete":  # where the node runs them
+        record.meta["pipeline"] = request.plan.name(text_of(asked))
     routing = record.target.routing(id, record.routing)
     record.action = {record.verb: {**record.meta, **returned, "_index": record.target.physical, "_id": sent, **routing}}
 
@@ -181,7 +201,7 @@ def _returned(request: Pooled, record: Record) -> dict[str, Any]:
     return {"_source": renamed(wanted)}
 
 
-def _refuse(request: Pooled, record: Record, error: EsproxyError) -> None:
+def _refuse(request: Pooled, record: Record, error: EsproxyError | None) -> None:
     """Let the node refuse this record, so that its item is in its place; what the item says is replaced."""
     record.error, record.target = error, None
     record.action = {record.verb: {"_index": NOWHERE, "_id": "-"}}
@@ -274,24 +294,33 @@ def _lines(record: Record) -> bytes:
     return line if record.source is None else line + (record.out or b"") + b"\n"
 
 
-def _with_errors(body: bytes, records: list[Record]) -> bytes:
-    """Put our own reasons into the items that the node was made to refuse."""
-    refused = [(at, record) for at, record in enumerate(records) if record.error is not None]
-    if not refused:
+def _with_own(plan: Plan, body: bytes, records: list[Record], took: int | None, *, executed: bool) -> bytes:
+    """Put what is known beforehand into the items of the records that the node was made to refuse; and what pipelines did."""
+    own = [(at, record) for at, record in enumerate(records) if record.error is not None or record.item is not None]
+    if not own and took is None:
         return body
-    tree = orjson.loads(body)
+    tree = exact.loads(body)
     if len(tree["items"]) != len(records):
         raise Failed("the node's answer has another number of items than the bulk", status=502)
-    for at, record in refused:
-        assert record.error is not None
-        item = tree["items"][at]
-        verb = next(iter(item))
-        id = record.meta.get("_id")
-        item[verb] = {
-            "_index": record.name,
-            "_id": None if id is None else text_of(id),
-            "status": record.error.status,
-            "error": record.error.cause(),
-        }
-    tree["errors"] = True
-    return orjson.dumps(tree)
+    for at, record in own:
+        tree["items"][at] = {record.verb: _item(record)} if record.item is None else record.item
+    items = [item for one in tree["items"] for item in one.values()]
+    if executed:
+        for item, record in zip(items, records, strict=True):
+            if record.piped and "executed_pipelines" in item and record.item is None:
+                item["executed_pipelines"] = record.executed
+    told = {} if took is None else {"ingest_took": took}
+    done = {name: value for name, value in tree.items() if name != "items"}
+    errors = any("error" in item for item in items)
+    return encode(plan, {**done, **told, "errors": errors, "items": tree["items"]})  # the items last, as nodes have them
+
+
+def _item(record: Record) -> dict[str, Any]:
+    assert record.error is not None
+    id = record.meta.get("_id")
+    return {
+        "_index": record.name,
+        "_id": None if id is None else text_of(id),
+        "status": record.error.status,
+        "error": record.error.cause(),
+    }

@@ -35,7 +35,16 @@ class Record:
     templates: dict[str, str] = field(default_factory=dict)  # dynamic templates that the client has given by path
     aliased: bool = False  # its name must be an alias's
     error: EsproxyError | None = None
+    item: dict[str, Any] | None = None  # what the answer says of it, where that is known beforehand
     action: dict[str, Any] = field(default_factory=dict)
+    piped: bool = False  # what it says now is what pipelines have made of it
+    executed: list[str] = field(default_factory=list)  # these
+    stopped: str | None = None  # the one that has made nothing of it
+
+    @property
+    def settled(self) -> bool:
+        """It is not to be written."""
+        return self.error is not None or self.item is not None or self.stopped is not None
 
 
 def read_lines(request: Pooled) -> list[Record]:

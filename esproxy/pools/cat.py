@@ -8,7 +8,7 @@ import orjson
 
 from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps
-from esproxy.exchange import Answer, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.heads import Headers
 from esproxy.metadata import cat, cluster
 from esproxy.pools import wide
@@ -41,7 +41,7 @@ def table_headers_of(request: Pooled, answer: Answer) -> Headers:
     return table_headers(request.plan, client_headers(request.plan, answer, reader))
 
 
-def count(request: Pooled) -> Steps[Reply]:
+def count(request: Pooled) -> Steps[Reply | Large]:
     """``_cat/count`` tells nothing of its indices: a count, put into the row that the node makes for nothing."""
     plan = request.plan
     if plan.query.get("help", "false") != "false":
@@ -83,7 +83,7 @@ def _counted(request: Pooled, targets: list[Target]) -> Steps[Answer]:
     return (yield from wide.ask(request, "POST", [wide.INDEX, "_count"], physical, routed, body, request.media or JSON))
 
 
-def health(request: Pooled) -> Steps[Reply]:
+def health(request: Pooled) -> Steps[Reply | Large]:
     """``_cat/health``: the node's row, with the figures of the tenant's indices."""
     plan = request.plan
     query = physical_query(plan, [], None)

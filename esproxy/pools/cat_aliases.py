@@ -3,11 +3,13 @@ there, so that it judges the parameters and names the columns, and the rows are 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.store import Steps
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.pools.aliases import aliases_of, chosen
 from esproxy.pools.cat import Rows, table_headers_of, table_reply
 from esproxy.pools.cat_figures import sort_rows
@@ -26,7 +28,7 @@ COLUMNS = {
 }
 
 
-def aliases(request: Pooled) -> Steps[Reply]:
+def aliases(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     query = physical_query(plan, [], None)
     plan.drawing = {key: plan.query[key] for key in ("format", "v") if key in plan.query}
@@ -38,19 +40,20 @@ def aliases(request: Pooled) -> Steps[Reply]:
     told = yield request.send("GET", ["_cat", "aliases", NOT_THERE], asked | {"v": "true", "format": "text"})
     if told.status >= 400:
         return node_reply(request, told)
-    yield from request.resolved("_all", Options(expand=frozenset(("open", "closed", "hidden")), closed=True), stay=True)
-    rows = _rows(request.seen, request.parts.get("name"))
+    options = replace(Options.of(plan.query, closed=True, expand="all"), ignore_unavailable=True)
+    found, _ = yield from request.resolved("_all", options, stay=True)
+    rows = _rows(request.seen, found.found, request.parts.get("name"))
     sort_rows(rows, [part for part in query.get("s", "").split(",") if part])
     columns = told.body.decode().split()
     shown = [{column: row[column] for column in columns} for row in rows]
     return table_reply(request, shown, columns, told, header)
 
 
-def _rows(directory: Directory, named: str | None) -> Rows:
-    """Every alias with each of its indices; a column under each of its names."""
+def _rows(directory: Directory, indices: Iterable[str], named: str | None) -> Rows:
+    """Every alias with each of its indices that are among these; a column under each of its names."""
     patterns = [] if named in (None, "_all", "*") else str(named).split(",")
     rows = []
-    for index in sorted(directory.indices):
+    for index in sorted(indices):
         own = aliases_of(directory, index)
         for alias in chosen(patterns, list(own)) if patterns else own:
             cells = {column: cell for name, cell in _cells(alias, index, own[alias]).items() for column in COLUMNS[name]}

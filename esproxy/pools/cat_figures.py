@@ -20,7 +20,7 @@ from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import CLOSED
 from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import Failed
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.metadata import cat
 from esproxy.metadata.figures import Own, zero
 from esproxy.metadata.nodes import masked_address, masked_node
@@ -67,7 +67,7 @@ class Counts:
 Made = Callable[[Row, Target, Counts], Row | None]
 
 
-def table(request: Pooled) -> Steps[Reply]:
+def table(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
     endpoint = plan.route.row.name
     query = physical_query(plan, [], None)
@@ -198,13 +198,13 @@ def _named(row: Row, target: Target) -> Row:
         **dict.fromkeys(cat.INDEX_COLUMNS, target.name),
         **dict.fromkeys(("uuid", "id"), target.uuid),
         **dict.fromkeys(("creation.date", "cd"), str(created)),
-        **dict.fromkeys(("creation.date.string", "cds"), _stamp(created)),
+        **dict.fromkeys(("creation.date.string", "cds"), stamp(created)),
         **closed,
     }
     return {column: known.get(column, cell) for column, cell in row.items()}
 
 
-def _stamp(millis: int) -> str:
+def stamp(millis: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(millis / 1000)) + f".{millis % 1000:03d}Z"
 
 
@@ -249,7 +249,7 @@ def _shard(row: Row, target: Target, counts: Counts) -> Row:
     for column in ("store", "sto", "dataset"):
         known[column] = None if row.get(column) is None else own.size
     for column in ("unassigned.at", "ua"):
-        known[column] = None if row.get(column) is None else _stamp(created)
+        known[column] = None if row.get(column) is None else stamp(created)
     for column in ("segments.count", "sc", "segmentsCount"):
         known[column] = None if row.get(column) is None else str(own.segments)
     return {column: known[column] if column in known else _plain(column, cell, SHARD_PLAIN) for column, cell in row.items()}
@@ -300,7 +300,7 @@ RECOVERY_PLAIN = frozenset(
 def _recovery(row: Row, target: Target, counts: Counts) -> Row:
     created = target.index.created
     known: Row = dict.fromkeys(cat.INDEX_COLUMNS, target.name)
-    known |= dict.fromkeys(("start_time", "start", "stop_time", "stop"), _stamp(created))
+    known |= dict.fromkeys(("start_time", "start", "stop_time", "stop"), stamp(created))
     known |= dict.fromkeys(("start_time_millis", "start_millis", "stop_time_millis", "stop_millis"), str(created))
     known |= dict.fromkeys(("translog_ops_percent", "top"), "100.0%")
     if target.entry.state == CLOSED:

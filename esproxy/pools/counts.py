@@ -67,19 +67,23 @@ def _fields(target: Target) -> dict[str, Tree]:
 
 def counted(request: Pooled, asked: list[tuple[Target, str | None, int | None]]) -> Steps[list[int]]:
     """Documents of an index, of those that have a field, of those that are on a shard. Nobody's filters count here: figures are
-    of the index, by whatever alias it was named."""
+    of the index, by whatever alias it was named. What is nested in a document is one more, as a node counts."""
     lines: list[bytes] = []
     for target, path, shard in asked:
         clauses: list[Tree] = [] if target.dedicated else [scopes.query([target.scope])]
         if path is not None:
             clauses.append({"exists": {"field": target.naming.field(path)}})
         header: Tree = {"index": target.physical} | ({} if shard is None else {"preference": f"_shards:{shard}"})
-        query = {"bool": {"filter": clauses}}
-        lines += [orjson.dumps(header), orjson.dumps({"size": 0, "track_total_hits": True, "query": query})]
+        body: Tree = {"size": 0, "track_total_hits": True, "query": {"bool": {"filter": clauses}}}
+        nested = [name for name, definition in _fields(target).items() if definition.get("type") == "nested"]
+        if path is None and nested:
+            body["aggs"] = {f"n{place}": {"nested": {"path": target.naming.field(name)}} for place, name in enumerate(nested)}
+        lines += [orjson.dumps(header), orjson.dumps(body)]
     if not lines:
         return []
     call = request.send("POST", ["_msearch"], {}, b"\n".join(lines) + b"\n", b"application/x-ndjson")
     found = parsed((yield call), 200)["responses"]
     if any("error" in one or one["_shards"]["failed"] for one in found):
         raise Failed("not all documents could be counted")
-    return [one["hits"]["total"]["value"] for one in found]
+    within = (sum(part["doc_count"] for part in one.get("aggregations", {}).values()) for one in found)
+    return [one["hits"]["total"]["value"] + more for one, more in zip(found, within, strict=True)]

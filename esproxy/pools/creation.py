@@ -8,7 +8,8 @@ before the node hears of it. So a tenant without templates pays nothing for them
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,12 +29,20 @@ from esproxy.pools.settings import flat_settings
 from esproxy.procedures.alias import change_aliases
 from esproxy.procedures.create import create
 from esproxy.procedures.delete import delete
+from esproxy.procedures.fill import Fill
 
 KINDS = {
     "indices.get_index_template": ["_index_template"],
     "cluster.get_component_template": ["_component_template"],
     "indices.get_template": ["_template"],
 }
+
+
+class Copy(NamedTuple):
+    """What is made of another index: in its layout, whatever placement says of the name, and without templates."""
+
+    layout: str
+    fill: Fill
 
 
 class Creation:
@@ -46,12 +55,14 @@ class Creation:
         mapping: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
         aliases: dict[str, Any] | None = None,
+        copy: Copy | None = None,
     ) -> None:
         self.request = request
         self.name = name
         self.mapping = mapping or {}
         self.settings = settings or {}
         self.aliases = aliases or {}
+        self.copy = copy
         self.explicit = True
         self.changes: list[tuple[str, str, str, dict[str, Any]]] = []  # the aliases to be made
         self.warnings: list[str] = []  # of Elasticsearch
@@ -60,8 +71,8 @@ class Creation:
         """The index, with its aliases. Raises Refusal."""
         request, self.explicit = self.request, explicit
         check_new_mapping(self.mapping, request.product)
-        plan = request.index_plan(self.name, self.mapping, self.settings)
-        entry = yield from create(request.cat, request.tenant, self.name, plan, explicit, self._declare)
+        plan, fill = self._plan(self.mapping, self.settings), None if self.copy is None else self.copy.fill
+        entry = yield from create(request.cat, request.tenant, self.name, plan, explicit, self._declare, fill)
         if self.changes:
             yield from request.sight.look()
             target = yield from request.one(self.name)
@@ -76,10 +87,14 @@ class Creation:
             yield from change_aliases(request.cat, request.tenant, lambda now: new_targets(now, self.changes, cluster))
         return entry
 
+    def _plan(self, mapping: dict[str, Any], settings: dict[str, Any]) -> Plan:
+        plan = self.request.index_plan(self.name, mapping, settings)
+        return plan if self.copy is None else replace(plan, layout=self.copy.layout)
+
     def _declare(self, directory: Directory) -> Steps[Plan]:
         request, name = self.request, self.name
         mapping, settings, wanted = self.mapping, self.settings, self.aliases
-        if directory.templates is not False:
+        if directory.templates is not False and self.copy is None:
             found = yield from _templates(request)
             if directory.templates is None:
                 yield from _remember(request, bool(found.composable or found.legacy))
@@ -92,7 +107,7 @@ class Creation:
                 directory = yield from whole_directory(directory, request.plan, properties)
             self.changes = [("add", name, alias, given) for alias, given in properties.items()]
             new_targets(directory, self.changes, request.plan.cluster, making=name)
-        return request.index_plan(name, mapping, settings)
+        return self._plan(mapping, settings)
 
     def _over(self, found: Templates) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """What was declared over the templates that match."""
@@ -137,6 +152,14 @@ def _templates(request: Pooled) -> Steps[Templates]:
     composable, components, legacy = (_told(request, kind, told) for kind, told in zip(KINDS, answers, strict=True))
     named = {one["name"]: one["component_template"] for one in components.get("component_templates", ())}
     return Templates(composable.get("index_templates", []), named, legacy)
+
+
+def settings_of_templates(request: Pooled, name: str, directory: Directory) -> Steps[dict[str, Any]]:
+    """The settings, by their whole names, that an index gets which a first write makes. Raises Refusal."""
+    if directory.templates is False:
+        return {}
+    _, settings, _ = Creation(request, name)._over((yield from _templates(request)))
+    return settings
 
 
 def _told(request: Pooled, kind: str, told: Answer) -> dict[str, Any]:

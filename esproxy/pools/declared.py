@@ -12,9 +12,11 @@ import orjson
 from esproxy import bodies, core
 from esproxy.answer import encode
 from esproxy.api.kinds import Kind
+from esproxy.bodyerrors import refusal
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Reply
+from esproxy.metadata.nodes import node_id
 from esproxy.metadata.settings import rewrite_settings
 from esproxy.pools.pooled import Pooled
 from esproxy.refused import beside
@@ -36,10 +38,11 @@ def declaration(request: Pooled, *, required: bool = False) -> dict[str, Any]:
         return {}
     plan = request.plan
     assert plan.endpoint.request is not None
-    run = core.Pass(plan.cluster.engine.grammar, plan.endpoint.request, UNFILTERED, Declared(), max_depth=request.pools.max_depth)
+    declared = Declared(node_id(plan.cluster, request.tenant))
+    run = core.Pass(plan.cluster.engine.grammar, plan.endpoint.request, UNFILTERED, declared, max_depth=request.pools.max_depth)
     out = run.feed(request.body, True)
     if run.status is not core.Status.OK:
-        raise bodies.refusal(plan, run, request.body)
+        raise refusal(plan, run, request.body)
     tree = orjson.loads(out)
     check = bodies.CHECKS.get(plan.route.row.name)
     if check is not None:
@@ -48,12 +51,17 @@ def declaration(request: Pooled, *, required: bool = False) -> dict[str, Any]:
 
 
 class Declared:
-    """Answers the core's stops in declarations: names of fields, aliases and their filters are kept as the client wrote them."""
+    """Answers the core's stops in declarations: names of fields, aliases and their filters are kept as the client wrote them, and
+    settings, once each is one that it may set. ``node``: the tenant's one."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.SETTINGS:
             value = orjson.loads(raw)
-            return orjson.dumps(rewrite_settings(value, str)) if isinstance(value, dict) else raw
+            if isinstance(value, dict):
+                rewrite_settings(value, str, self.node)
         return raw
 
 

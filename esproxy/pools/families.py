@@ -28,11 +28,15 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.mget import mget
 from esproxy.pools.msearch import msearch
+from esproxy.pools.pipelines import delete_pipeline
 from esproxy.pools.rank_eval import rank_eval
+from esproxy.pools.reindex import reindex
 from esproxy.pools.rendered import msearch_template, search_template
+from esproxy.pools.resize import resize
 from esproxy.pools.resolve import resolve_index
 from esproxy.pools.rollover import rollover
 from esproxy.pools.search_shards import search_shards
+from esproxy.pools.state import cluster_state
 from esproxy.pools.terms_enum import terms_enum
 from esproxy.pools.termvectors import mtermvectors, termvectors
 from esproxy.pools.virtual import figures
@@ -65,6 +69,7 @@ FAMILIES: dict[str, Served] = {
     "search_template": Served(search_template),
     "msearch_template": Served(msearch_template),
     "rank_eval": Served(rank_eval),
+    "reindex": Served(reindex, True),
     "terms_enum": Served(terms_enum),
     "indices.validate_query": Served(searches.validate),
     "delete_by_query": Served(searches.by_query, True),
@@ -89,6 +94,7 @@ FAMILIES: dict[str, Served] = {
     "indices.close": Served(states.close_indices, True),
     "indices.put_index_template": Served(put_template, True),
     "indices.put_template": Served(put_template, True),
+    "ingest.delete_pipeline": Served(delete_pipeline, True),
     "indices.analyze": Served(analyze),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
@@ -97,9 +103,10 @@ FAMILIES: dict[str, Served] = {
     "indices.add_block": Served(blocks.add_block, True),
     "indices.remove_block": Served(blocks.remove_block, True),
     "indices.rollover": Served(rollover, True),
+    **dict.fromkeys(("indices.clone", "indices.shrink", "indices.split"), Served(resize, True)),
     "indices.resolve_index": Served(resolve_index),
     "indices.upgrade": Served(statistics.upgrade),
-    "indices.upgrade_status": Served(statistics.upgrade_status),
+    "indices.get_upgrade": Served(statistics.upgrade_status),
     "search_shards": Served(search_shards),
     "indices.stats": Served(statistics.stats),
     "indices.segments": Served(statistics.segments),
@@ -118,20 +125,26 @@ FAMILIES: dict[str, Served] = {
     "cat.count": Served(cat.count),
     "cat.health": Served(cat.health),
     "cluster.health": Served(health),
+    "cluster.state": Served(cluster_state),
     "cluster.stats": Served(figures),
     "nodes.stats": Served(figures),
     "cat.allocation": Served(figures),
+    "cat.fielddata": Served(figures),
 }
 # The same for every layout: what a cluster says of itself, and what the nodes keep under the tenant's prefix.
 ELSEWHERE = frozenset(
     ("info", "ping", "get_script_context", "get_script_languages", "ingest.processor_grok",
      "nodes.info", "cluster.get_settings", "cluster.pending_tasks", "cluster.remote_info",
-     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs",
+     "cluster.info", "nodes.usage", "license.get", "xpack.info", "xpack.usage", "security.authenticate", "cat.help",
+     "cat.nodes", "cat.master", "cat.cluster_manager", "cat.plugins", "cat.nodeattrs", "cat.thread_pool", "cat.circuit_breaker",
+     "cat.pending_tasks", "cat.repositories", "cat.snapshots", "cat.segment_replication", "cat.component_templates",
      "indices.get_index_template", "indices.exists_index_template", "indices.delete_index_template",
      "indices.get_template", "indices.exists_template", "indices.delete_template", "cat.templates",
      "indices.simulate_index_template", "indices.simulate_template",
      "cluster.put_component_template", "cluster.get_component_template", "cluster.exists_component_template",
-     "cluster.delete_component_template", "put_script", "get_script", "delete_script", "render_search_template")
+     "cluster.delete_component_template", "put_script", "get_script", "delete_script", "render_search_template",
+     "ingest.put_pipeline", "ingest.get_pipeline", "ingest.simulate",
+     "search_pipeline.put", "search_pipeline.get", "search_pipeline.delete")
 )  # fmt: skip
 
 

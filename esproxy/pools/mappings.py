@@ -86,6 +86,10 @@ def _check_types(properties: Any) -> None:
         _check_types(definition.get("properties") or {})
 
 
+# Parameters of fields that no node changes, and of those that it keeps elsewhere than in the field.
+FIXED = frozenset("store index doc_values term_vector index_options format null_value normalizer analyzer index_prefixes".split())
+APART = frozenset(("copy_to", "path", "properties", "script"))
+
 # --- put -----------------------------------------------------------------------------------------------
 
 
@@ -115,6 +119,11 @@ def _put_shared(request: Pooled, targets: list[Target], root: dict[str, Any], wa
     changed = [_changes(target, wanted) for target in targets]
     for target, definitions in zip(targets, changed, strict=True):
         _check(target, root, definitions)
+    for target in targets:
+        unsaid = _unsaid(target, wanted)
+        refused = (yield from _put(request, target, _physical(target, {}, unsaid))) if unsaid else None
+        if refused is not None:
+            return refused
     for target, definitions in zip(targets, changed, strict=True):
         of_pool = {key: value for key, value in root.items() if key not in ROOT["shared"] or key in JUDGED}
         if of_pool or definitions:
@@ -145,6 +154,20 @@ def _changes(target: Target, wanted: dict[str, Definition]) -> dict[str, Definit
         if merged != known.type:
             changed[path] = merged
     return changed
+
+
+def _unsaid(target: Target, wanted: dict[str, Definition]) -> dict[str, Definition]:
+    """Known fields without parameters that they have and that cannot be changed: for a node that is the default, which conflicts
+    unless it is what they have. What else they have is said, so that nothing changes."""
+    found: dict[str, Definition] = {}
+    for path, definition in wanted.items():
+        known = target.index.fields.get(path)
+        if known is None or not known.type.keys() & FIXED - definition.keys() or known.type.keys() & APART:
+            continue
+        said = {key: value for key, value in known.type.items() if key in definition or key not in FIXED}
+        if all(said.get(key) == value for key, value in definition.items() if key != "fields"):
+            found[path] = said
+    return found
 
 
 def _not_merged(path: str, was: str, new: str) -> str:
@@ -200,6 +223,17 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
 
     if target.index.reason is None and definitions:
         yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
+    refused = yield from _put(request, target, _physical(target, root, definitions))
+    if refused is not None:
+        return refused
+    if target.index.reason is not None and definitions:
+        yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
+    return None
+
+
+def _physical(target: Target, root: dict[str, Any], definitions: dict[str, Definition]) -> dict[str, Any]:
+    """A mapping with these fields by their names in the pool."""
+    fields = target.index.fields
     paths = {fields[path].physical: definition for path, definition in definitions.items()}
     for path in definitions:  # a nested object must be named as such again
         while "." in path:
@@ -207,12 +241,7 @@ def _on_node(request: Pooled, target: Target, root: dict[str, Any], definitions:
             if path in fields:  # not the front of a name with dots
                 paths.setdefault(fields[path].physical, for_node(fields[path].type))
     dotted = is_false(target.index.mapping.get("subobjects"))
-    refused = yield from _put(request, target, {**root, "properties": nest(paths, subobjects=not dotted)})
-    if refused is not None:
-        return refused
-    if target.index.reason is not None and definitions:
-        yield from change(request.cat, Claims, names.claims_id(target.physical), claim)
-    return None
+    return {**root, "properties": nest(paths, subobjects=not dotted)}
 
 
 def _put(request: Pooled, target: Target, mapping: dict[str, Any]) -> Steps[Refused]:
@@ -237,7 +266,7 @@ def _keep(request: Pooled, target: Target, root: dict[str, Any], definitions: di
 # --- told by field -------------------------------------------------------------------------------------
 
 
-def get_field_mapping(request: Pooled) -> Steps[Reply]:
+def get_field_mapping(request: Pooled) -> Steps[Reply | Large]:
     """Every field of the pool is asked for, for which every line is long enough; the index's own are told, by their own names."""
     targets = yield from some(request, request.parts.get("index", "_all"))
     targets = yield from request.freshest(targets)

@@ -26,6 +26,8 @@ from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import missing
 from esproxy.tenancy.target import NOWHERE, UNFILTERED, Target
 
+OF_FIELDS = ("_source", "_source_includes", "_source_excludes", "stored_fields")
+
 
 def mget(request: Pooled) -> Steps[Reply | Large]:
     plan = request.plan
@@ -38,6 +40,8 @@ def mget(request: Pooled) -> Steps[Reply | Large]:
     tree = orjson.loads(body)
     asked = _documents(tree, default, plan.query.get("routing"))
     targets = yield from resolve_each(request, [name for name, _, _ in asked if name is not None])
+    several = len({target.scope for target in targets.values() if isinstance(target, Target)}) > 1
+    defaults = _defaults(plan.query) if several else {}
     docs: list[dict[str, Any]] = []
     refused: dict[int, Refused] = {}
     for name, id, options in asked:
@@ -51,7 +55,8 @@ def mget(request: Pooled) -> Steps[Reply | Large]:
         elif isinstance(target, str):
             docs.append({**options, "_index": target, "_id": id})
         else:
-            given = dict(options)
+            given = {**defaults, **options}
+            options = dict(given)
             fields = PoolResolver(plan, [target])
             _rename(options, fields)
             if fields.fields.lacks(target) and target.entry.n not in request.fresh:
@@ -61,7 +66,7 @@ def mget(request: Pooled) -> Steps[Reply | Large]:
             routing = target.routing(id, options.pop("routing", None))
             docs.append({**options, "_index": target.physical, "_id": physical_id(target, id), **routing})
     every = list(request.targets.values())
-    query = yield from parameters(request, every, routed=False)
+    query = yield from parameters(request, every, routed=False, omitted=OF_FIELDS if several else ())
     sent = orjson.dumps({"docs": docs, **({"ids": tree["ids"]} if isinstance(tree.get("ids"), (str, int, float)) else {})})
     if refused:
         request.sent_as[NOWHERE] = ""
@@ -91,7 +96,17 @@ class Errors:
 def _documents(tree: Any, default: str | None, routing: str | None) -> list[tuple[str | None, str | None, dict[str, Any]]]:
     """(index, id, what else is said) of each document. Raises Refusal."""
     out: list[tuple[str | None, str | None, dict[str, Any]]] = []
-    for doc in tree.get("docs") or []:
+    for key, listed in tree.items():  # in their order, for a body may have both
+        if key == "docs":
+            out += _listed(listed or [], default, routing)
+        elif key == "ids" and isinstance(listed, list):  # the node says what it thinks of anything else
+            out += [(default, text_of(id), {"routing": routing} if routing else {}) for id in listed]
+    return out
+
+
+def _listed(docs: Any, default: str | None, routing: str | None) -> list[tuple[str | None, str | None, dict[str, Any]]]:
+    out: list[tuple[str | None, str | None, dict[str, Any]]] = []
+    for doc in docs:
         if not isinstance(doc, dict):
             raise Refusal("docs array element should include an object")
         options = dict(doc)
@@ -101,9 +116,6 @@ def _documents(tree: Any, default: str | None, routing: str | None) -> list[tupl
             options["routing"] = next((text_of(value) for value in given if value is not None), routing)
         name = name[-1] if isinstance(name, list) and name else name
         out.append((name, None if id is None else text_of(id), options))
-    ids = tree.get("ids")
-    for id in ids if isinstance(ids, list) else []:  # the node says what it thinks of anything else
-        out.append((default, text_of(id), {"routing": routing} if routing else {}))
     return out
 
 
@@ -129,10 +141,23 @@ def resolve_each(request: Pooled, wanted: list[str]) -> Steps[dict[str, Target |
     return out
 
 
+def _defaults(query: dict[str, str]) -> dict[str, Any]:
+    """Parameters about fields as each document says them: indices can have other names for one field."""
+    out: dict[str, Any] = {"stored_fields": query["stored_fields"].split(",")} if "stored_fields" in query else {}
+    source = query.get("_source")
+    if source in ("true", "false"):
+        out["_source"] = source == "true"
+    listed = {"includes": query.get("_source_includes", source), "excludes": query.get("_source_excludes")}
+    parts = {key: value.split(",") for key, value in listed.items() if value and value not in ("true", "false")}
+    if parts and source != "false":
+        out["_source"] = parts
+    return out
+
+
 def _rename(options: dict[str, Any], fields: PoolResolver) -> None:
     if not fields.fields.any:
         return
-    for key in ("_source", "stored_fields", "_source_includes", "_source_excludes"):
+    for key in OF_FIELDS:
         value, physical = options.get(key), fields.field if key == "stored_fields" else fields.fields.in_source
         if isinstance(value, str):
             options[key] = physical(value)

@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from esproxy import core
-from esproxy.bodies import refusal
+from esproxy.bodyerrors import refusal
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Large, Reply
-from esproxy.pools.alike import called_alike
+from esproxy.pools.alike import one_name
 from esproxy.pools.bodies import search_body
 from esproxy.pools.cursors import Lost, opened, point_in_time, targets_of
 from esproxy.pools.merge import Page, merge_searches, whole
@@ -116,7 +116,7 @@ def _search(request: Pooled, line: bytes, body: bytes) -> Steps[Search]:
         except Divided as why:
             divided = why
         tree = orjson.loads(body)
-        if not whole({}, tree) or not (yield from called_alike(request, targets, divided)):
+        if not whole({}, tree) or not (yield from one_name(request, targets, body, divided)):
             break
     try:
         page = Page.of({}, tree, divided)

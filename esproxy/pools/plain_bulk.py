@@ -1,36 +1,38 @@
 """A bulk of plain records over open indices in pools, rewritten in one pass of the core.
 
 Nearly every bulk is one: its action lines index, create or delete, say ``_id``, perhaps ``_index``, and nothing that the proxy
-has a part in; its documents bring no field that is not there. So a record costs two calls into Python, one for its id and one for
-its document, instead of a dozen objects.
+has a part in; its documents bring no field that is not there. So a record costs no call into Python and no object.
 
-    _index  ─▶ ``aim``        once for each run of records with the same one: the target, from memory
-               core.Hits      puts the physical name in its place
-    _id     ─▶ ``__call__``   the scope in front; the routing behind, and the physical name where the line had none
-    document ─▶ ``stored``    as its layout stores it, when all its fields are there
+    _index   ─▶ ``aim``         once for each run of records with the same one: the target, from memory
+                core.Hits       puts the physical name in its place
+    _id      ─▶ core.Hits       the scope in front; the routing behind, and the physical name where the line had none
+    document ─▶ core.Documents  as its layout stores it, when all its fields are there
+                ``__call__``    one that holds what may have to be escaped
+
+Action lines are read by a table of their own (``states``), which has no other members than those that the core may copy; so any
+other, however it is spelled, ends the pass.
 
 There is one meaning, that of ``pools.bulk``, which reads each record: whatever would need more here, or a word of our own, is
-``Odd``, and the bulk goes there as if nothing had been tried. Nothing has been sent by then.
+``Odd`` or ends the pass, and the bulk goes there as if nothing had been tried. Nothing has been sent by then.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import orjson
 
 from esproxy import core
+from esproxy.api import tables
 from esproxy.api.kinds import Kind
-from esproxy.catalogue.known import Known
 from esproxy.pools.pooled import Pooled
 from esproxy.tenancy.target import Target
 
 PARAMETERS = frozenset(("refresh", "timeout", "wait_for_active_shards", "filter_path", "error_trace", "human", "pretty"))
-# Members of action lines that the core does not stop at, in all their forms (null). They may also be spelled with escapes;
-# documents with these are no plain ones either, which costs them time and nothing else.
-TELLING = (b"require_alias", b"dynamic_templates", b'"_source"', b'"routing"')
-ASCII_ESCAPE = re.compile(rb"\\u00[0-7]")
+VERBS = ("index", "create", "delete")
+OURS = ("require_alias",)  # a plain value that is not the node's
+LINE, META, INDEX, ID, VALUE, DOCUMENT = range(6)  # states
 LONGEST = 512  # bytes of an id
 
 
@@ -38,77 +40,81 @@ class Odd(Exception):
     """A record that is not plain."""
 
 
+def states(engine: tables.Engine, named: bool) -> list[dict[str, Any]]:
+    """Of plain action lines. ``named``: they may name an index."""
+    found = tables.load(engine)
+    members = found.states[found.states[found.roots["bulk.action"]]["keys"]["index"]]["keys"]
+    copied = {name: VALUE for name, state in members.items() if not found.states[state] and name not in OURS}
+    meta = {**copied, "_id": ID, **({"_index": INDEX} if named else {})}
+    return [{"keys": dict.fromkeys(VERBS, META)}, {"keys": meta}, {"kind": "INDEX"}, {"kind": "ID"}, {}, {"kind": "DOC"}]
+
+
+@cache
+def table(engine: tables.Engine, named: bool) -> core.Table:
+    return core.Table(states(engine, named), [])
+
+
 class Records(core.Hits):
-    """Aims a pass at the targets of its records, and answers its stops."""
+    """Aims a pass at the targets of its records, and answers what it stops at. ``default``: the index of the path, for lines that
+    name none."""
 
-    def __init__(self, request: Pooled, doc_state: int) -> None:
+    def __init__(self, request: Pooled, default: str | None) -> None:
         self.request = request
-        self.doc_state = doc_state
-        # what the path says is for lines that do not name one, not even with null, which the core does not stop at
-        self.default = None if b'"_index"' in request.body else request.parts.get("index")
-        self.known: dict[str, tuple[Target, bytes]] = {}  # name → target, and its physical name, into which edits point
-        self.ids = 0
-        self.before_id = self.behind_id = b""
-        self.most = 0  # bytes of an id, with its quotes
-        self.fields: Known | None = None  # which no document may go beyond; None: any may
-        self.stored: Callable[[bytes], bytes] = bytes
+        self.default = default
+        self.known: dict[str, tuple[Target, bytes, bytes, bytes]] = {}  # name → target, and the texts that edits point into
+        self.target: Target | None = None
 
-    def aim(self, raw: bytes | None) -> tuple[core.Bindings, int]:
+    def aim(self, raw: bytes | None) -> tuple[core.Bindings, int, core.Documents | None]:
         """The next records are for this ``_index``."""
         name = self.default if raw is None else orjson.loads(raw)
         if not isinstance(name, str):
             raise Odd
-        known = self.known.get(name)
-        if known is None:
-            target = self.request.remembered(name)
-            if target is None or not _takes_plain(target):
-                raise Odd
-            known = self.known[name] = target, orjson.dumps(target.physical)
-        target, physical = known
-        self.token, self.name_token, self.only = raw or b"", physical, [target]
-        self.before_id = b'"' + target.id_front.encode()
-        named = b"" if raw is not None else b',"_index":' + physical
-        self.behind_id = named + b',"routing":' + orjson.dumps(target.id_front)
-        self.most = LONGEST - len(target.id_front) + 2
-        self.fields = target.known if target.naming.inferred else None
-        self.stored = target.naming.document
-        return target.written, self.doc_state
+        if name not in self.known:
+            self.known[name] = self._found(name, raw is not None)
+        self.target, self.name_token, self.before_id, self.behind_id = self.known[name]
+        self.token, self.only = raw or b"", [self.target]
+        self.most = LONGEST - len(self.target.id_front) + 2
+        return self.target.written, DOCUMENT, self.target.documents
+
+    def _found(self, name: str, named: bool) -> tuple[Target, bytes, bytes, bytes]:
+        target = self.request.remembered(name)
+        if target is None or not _takes_plain(target):
+            raise Odd
+        physical = orjson.dumps(target.physical)
+        index = b"" if named else b',"_index":' + physical
+        return target, physical, b'"' + target.id_front.encode(), index + b',"routing":' + orjson.dumps(target.id_front)
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
-        if kind is Kind.DOC:
-            if raw[:1] != b"{" or not (self.fields is None or self.fields.has_all(orjson.loads(raw))):
-                raise Odd
-            return self.stored(raw)
-        if kind is not Kind.ID or raw[:1] != b'"' or not 2 < len(raw) <= self.most or b"\\" in raw:
+        target = self.target
+        if kind is not Kind.DOC or target is None or raw[:1] != b"{":
             raise Odd
-        self.ids += 1
-        return self.before_id + raw[1:] + self.behind_id
+        if target.naming.inferred and not target.known.has_all(raw):
+            raise Odd
+        return target.naming.document(raw)
 
 
 def _takes_plain(target: Target) -> bool:
     """Does the id alone say where its documents go, and nothing else change them?"""
-    return target.shards.count == 1 and not target.requires_routing and not target.joins and target.pipeline(None) is None
+    return target.shards.count == 1 and not target.requires_routing and not target.joins and not target.piped
 
 
 def plain_bulk(request: Pooled) -> bytes | None:
     """The body as it is sent; None for one that has to be read record by record."""
     plan, body = request.plan, request.body
-    if not plan.query.keys() <= PARAMETERS or any(word in body for word in TELLING):
+    if not plan.query.keys() <= PARAMETERS:
         return None
-    if b"\\u00" in body and ASCII_ESCAPE.search(body):
-        return None
-    roots = plan.cluster.engine.tables.roots
-    records = Records(request, roots["bulk.doc"])
-    states = roots["bulk.action"], roots["bulk.update"], roots["bulk.doc"]
-    depth = request.pools.max_depth
-    run = core.BulkPass(plan.cluster.engine.grammar, *states, BLANK, records, max_depth=depth, target=records.aim)
+    default = request.parts.get("index")
+    named = default is None or b'"_index"' in body[: body.find(b"\n") + 1]
+    records = Records(request, None if named else default)
+    grammar, depth = table(plan.cluster.engine.name, named), request.pools.max_depth
+    run = core.BulkPass(grammar, LINE, DOCUMENT, DOCUMENT, BLANK, records, max_depth=depth, target=records.aim)
     try:
         out = run.feed(body, True)
     except (Odd, ValueError, RecursionError):  # what is no text or no document among them
         return None
-    plain = run.status is core.Status.OK and not run.broken and not run.ops["update"] and records.ids == run.records > 0
+    plain = run.status is core.Status.OK and not run.broken and records.ids == run.records > 0
     if plain:
-        request.targets |= {target.scope: target for target, _ in records.known.values()}
+        request.targets |= {target.scope: target for target, *_ in records.known.values()}
     return out if plain else None
 
 

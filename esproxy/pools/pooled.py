@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -23,6 +23,7 @@ from esproxy.catalogue.sight import Sight
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Call, Send
+from esproxy.heads import Head
 from esproxy.plan import Plan
 from esproxy.pools.mixture import whole_directory
 from esproxy.procedures.fields import add_fields
@@ -46,6 +47,9 @@ from esproxy.tenancy.names import FORBIDDEN
 from esproxy.tenancy.one_name import behind, check_new_name, missing
 from esproxy.tenancy.placement import DEDICATED, Placement
 from esproxy.tenancy.target import Target
+
+if TYPE_CHECKING:
+    from esproxy.pools.within import Begun
 
 NOT_THERE = "esproxy~none~"  # the beginning of names that no index has
 
@@ -72,6 +76,7 @@ class Pools:
     window: int = 16 << 20
     max_body: int = 100 << 20  # what is held whole at most, of a request or an answer
     answers: Budget = field(default_factory=lambda: Budget(128 << 20))
+    begin: Callable[[Head], Begun] | None = None  # another request of a client, see ``within``
 
 
 class Pooled:
@@ -98,6 +103,8 @@ class Pooled:
         self.lacking: dict[str, set[str]] = {}  # physical index → names of fields that were sent there because it has none such
         self.holds_all = False  # no answer goes on to the client before it is all there
         self.alike: dict[str, str] = {}  # paths → what all pools of the search call the field that have it
+        self.filtered_by: str | None = None  # the search pipeline that the parameters name and that has been run
+        self.simulations = 0  # of pipelines, that were asked for
         self.undo: list[Undo] = []  # for each search, what its answer owes to how it was asked
 
     @property
@@ -345,7 +352,10 @@ class Pooled:
             if self.mixture:
                 return (yield from self.outside(name, directory))
             return self.sent_apart(name)
-        return (yield from self.one(name))
+        target = yield from self.one(name)
+        if not target.dedicated:
+            self.plan.looked_up.add(target.id_front)
+        return target
 
     def outside(self, name: str, directory: Directory) -> Steps[Target]:
         """The index of its own that a name stands for, or would if it were there."""

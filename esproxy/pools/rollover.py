@@ -132,11 +132,11 @@ def judged(conditions: dict[str, Any], age: int, docs: list[int]) -> dict[str, t
     for name, value in conditions.items():
         what = name.partition("_")[2]
         if what == "age":
-            wanted = _amount(value, MILLIS)
+            wanted = amount(value, MILLIS)
             out[name] = (_time(wanted), age >= wanted)
         elif what.endswith("size"):
             measured = DOCUMENT * (max(docs) if what == "primary_shard_size" else sum(docs))
-            wanted = _amount(value, BYTES)
+            wanted = amount(value, BYTES)
             out[name] = (cat.size(wanted, None), measured >= wanted)
         else:
             wanted = int(value)
@@ -151,7 +151,7 @@ def rolls_over(conditions: dict[str, tuple[str, bool]]) -> bool:
     return (not upper or any(upper)) and all(lower)
 
 
-def _amount(value: Any, units: dict[str, int]) -> int:
+def amount(value: Any, units: dict[str, int]) -> int:
     found = AMOUNT.fullmatch(str(value).lower())
     if found is None:
         raise Refusal(f"[{value}] cannot be read as an amount")

@@ -13,16 +13,18 @@ from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.pools import wide
-from esproxy.pools.alike import called_alike
+from esproxy.pools.alike import one_name
 from esproxy.pools.bodies import parameters, search_body
 from esproxy.pools.cursors import opened, point_in_time, targets_of
 from esproxy.pools.fan_out import can_merge, fan_out
+from esproxy.pools.ingest import check_not_piped
 from esproxy.pools.merge import whole
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.reply import JSON, path, reply, template
 from esproxy.pools.targets import some
 from esproxy.pools.together import together
 from esproxy.rewriting.query import body_with_query, physical_query
+from esproxy.rewriting.rewrite import check_object
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
 
@@ -53,15 +55,19 @@ def _query(request: Pooled, *, filtered: bool = True, needs_query: bool = False)
     if plan.query.get("pre_filter_shard_size", "1") in NO_SIZE:  # nodes look at it before they look for the index
         raise Refusal("preFilterShardSize must be >= 1")
     given = body_with_query(plan, request.body)
+    assert plan.endpoint.request is not None
+    if given and filtered:
+        check_object(plan, plan.endpoint.request, given, request.pools.max_depth)
     token = point_in_time(given)
     pit = opened(request, token, "pit") if token is not None else None
     if pit is not None and "index" not in request.parts:
         targets = yield from targets_of(request, pit)
     else:  # a point in time beside a name: the node says what it thinks of that
         targets = yield from some(request, request.parts.get("index", "_all"))
+    if plan.route.row.name == "update_by_query":
+        check_not_piped(plan, targets)
     if needs_query and "query" not in orjson.loads(given or b"{}"):
         raise Refusal("Validation Failed: 1: query is missing;", type="action_request_validation_exception")
-    assert plan.endpoint.request is not None
     body = b""
     while True:
         try:
@@ -73,7 +79,7 @@ def _query(request: Pooled, *, filtered: bool = True, needs_query: bool = False)
             break
         except Divided as why:
             as_one = plan.route.row.name == "search" and whole(plan.query, orjson.loads(given or b"{}"))
-            if as_one and (yield from called_alike(request, targets, why)):
+            if as_one and (yield from one_name(request, targets, given, why)):
                 request.undo.clear()
                 continue
             if "scroll" in plan.query and plan.route.row.name == "search":

@@ -19,10 +19,10 @@ import orjson
 from esproxy.catalogue import names
 from esproxy.catalogue.change import NoChange, change, change_directory, followed, present
 from esproxy.catalogue.documents import CLOSED, Directory, Index
-from esproxy.catalogue.pools import APPLIED, BLOCKS, LIMIT, blocks_in
+from esproxy.catalogue.pools import APPLIED, BLOCKS, LIMIT, PARTITION, PIPELINES, RECOVERED_FROM, RESIZE_NAME, blocks_in
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Reply
+from esproxy.exchange import Large, Reply
 from esproxy.metadata.nodes import masked_node
 from esproxy.metadata.settings import restore_settings
 from esproxy.pools.declared import acknowledged, declaration, known_parameters
@@ -90,7 +90,9 @@ def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dic
     for name in POOLS_OWN:
         flat.pop(name, None)
     for name, value in index.settings.items():
-        if value is None:
+        if value is None and PARTITION in index.settings:
+            flat[name] = None  # which was not to be the source's
+        elif value is None:
             flat.pop(name, None)  # which was taken back
         else:
             flat[name] = _shown(value)
@@ -101,9 +103,19 @@ def logical_settings(target: Target, physical: dict[str, Any], part: str) -> dic
         "index.creation_date_string": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(index.created / 1000)) + ".000Z",
     }
     flat |= {name: value for name, value in own.items() if name in flat}
+    if RESIZE_NAME in index.settings:
+        flat |= _of_resized(flat, index.settings)
+    elif PARTITION in index.settings:
+        flat.pop("index.number_of_routing_shards", None)  # of which Elasticsearch does not tell then
     if target.entry.state == CLOSED:
         flat["index.verified_before_close"] = "true"
     return flat if "index" not in physical else unflat(flat)
+
+
+def _of_resized(flat: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """What OpenSearch adds to the settings of an index that it has made of another."""
+    created = {} if "index.version.created" not in flat else {"index.version.upgraded": flat["index.version.created"]}
+    return {**created, RECOVERED_FROM: settings.get(RECOVERED_FROM)}
 
 
 def own_settings(request: Pooled, tree: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +167,7 @@ def named_settings(tree: dict[str, Any], name: str | None) -> dict[str, Any]:
 # --- changed --------------------------------------------------------------------------------------------
 
 
-def put_settings(request: Pooled) -> Steps[Reply]:
+def put_settings(request: Pooled) -> Steps[Reply | Large]:
     """All targets or none: what is refused for one is refused before anything is changed."""
     known_parameters(request)
     tree = declaration(request, required=True)
@@ -216,13 +228,16 @@ def keep(request: Pooled, target: Target, own: dict[str, Any]) -> Steps[None]:
 
     def edit(index: Index) -> None:
         known = index.settings.keys() - APPLIED
-        new = {name: value for name, value in {**index.settings, **own}.items() if value is not None or name in known}
+        laid = {**index.settings, **own}
+        new = {name: value for name, value in laid.items() if value is not None or name in known or name not in own}
         if new == index.settings:
             raise NoChange
         index.settings = new
 
-    yield from change(request.cat, Index, names.index_id(request.tenant, target.entry.n), edit)
+    changed = yield from change(request.cat, Index, names.index_id(request.tenant, target.entry.n), edit)
     request.fresh.pop(target.entry.n, None)
+    if changed is not None and not PIPELINES.isdisjoint(own):
+        yield from followed(request.cat, changed.seq_no)  # once it is acknowledged, nothing goes by them
     if own.keys().isdisjoint(BLOCKS | {"index.hidden"}):
         return
 

@@ -10,7 +10,7 @@ import orjson
 from esproxy.catalogue.documents import OPEN
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
-from esproxy.exchange import Answer, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.pools import wide
 from esproxy.pools.declared import answer, check_active_shards, known_parameters
 from esproxy.pools.pooled import Pooled
@@ -20,7 +20,7 @@ from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.placement import DEDICATED
 
 
-def close_indices(request: Pooled) -> Steps[Reply]:
+def close_indices(request: Pooled) -> Steps[Reply | Large]:
     """What was closed before is not told of."""
     own, pooled = yield from _named(request)
     still = [name for name in pooled if request.seen.indices[name].state == OPEN]
@@ -37,7 +37,7 @@ def close_indices(request: Pooled) -> Steps[Reply]:
     return answer(request, {"acknowledged": True, "shards_acknowledged": bool(closed), "indices": closed})
 
 
-def open_indices(request: Pooled) -> Steps[Reply]:
+def open_indices(request: Pooled) -> Steps[Reply | Large]:
     own, pooled = yield from _named(request)
     if own:
         told = yield from _node(request, "_open", own)

@@ -17,6 +17,9 @@ makes a new form.
 When the answer is there, rule A is asked as in the frame: the same objects, or else the same footprint (``Sight``), or else a
 realtime get. What has changed meanwhile makes it ``void``: nothing of it is given, and the procedure does the read again; only
 when bytes have left it is cut.
+
+A form can also do without plan and resolver (``esproxy.shortcut``): ``sent`` and ``restore`` make of plain bodies and answers
+what is made of them here, by the same bindings and the same ``core.Hits``; all else they leave to what is here.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import orjson
 from esproxy import answer as answers
 from esproxy import core
 from esproxy import request as requests
-from esproxy.api.kinds import Kind
+from esproxy.api.kinds import Kind, Mark
 from esproxy.api.target import build
 from esproxy.catalogue import names
 from esproxy.catalogue.cache import Cache
@@ -48,25 +51,54 @@ from esproxy.pools.tree import needs_tree
 from esproxy.rewriting.explain import asks_to_explain
 from esproxy.rewriting.query import physical_query
 from esproxy.rewriting.restore import PoolAnswer, PoolWalk, client_headers, restore, unwrapped
-from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search
-from esproxy.tenancy.target import Target
+from esproxy.rewriting.rewrite import PoolResolver, asks_for_profile, check_search, is_object
+from esproxy.rewriting.text_queries import HINTS
+from esproxy.tenancy.fieldnames import META
+from esproxy.tenancy.target import Target, answer_bindings
+
+# Names, where a body has names of fields, that go upstream as they are and of which nothing follows.
+ALIKE = frozenset(orjson.dumps(name) for name in META - {"_index", "_id"})
+# A body that has no mark, of which no resolver was asked, and that holds none of these texts does not ask for more than the pass:
+# each look at a body in ``Search._asks`` and ``derived`` is for one of them.
+ASKING = core.Texts((b"\\", b"explain", b"profile", b"search_pipeline", b"collapse", b"significant_", b'"derived"', *HINTS))
+
+
+def names_of(target: Target) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+    """Names of fields that need no thought, as they stand in a body → what goes there, and the same in filters of sources. Where
+    documents are in an object, the core puts its name in front of plain names by itself."""
+    naming = target.naming
+    if target.joins:
+        return {}, {}
+    alike = {token: token for token in ALIKE}
+    if naming.root is not None:
+        return alike, {}
+    paths = [*target.index.fields]
+    paths += [f"{path}.{name}" for path, field in target.index.fields.items() for name in field.type.get("fields") or {}]
+    paths = [path for path in paths if not path.startswith("_") and "#" not in path and "*" not in path and naming.has(path)]
+    fields = {orjson.dumps(path): orjson.dumps(naming.field(path)) for path in paths}
+    return alike | fields, alike | {orjson.dumps(path): orjson.dumps(naming.in_source(path)) for path in paths}
 
 
 class Form:
-    """A request about one index, as far as its head decides it."""
+    """A request about one index, as far as its head decides it. ``restore``: of plain answers."""
 
-    __slots__ = ("directory", "index", "name", "target", "view")
+    __slots__ = ("directory", "index", "name", "plan", "restore", "target", "view")
 
     parameters: frozenset[str]  # that go upstream as they are, say nothing of names, and leave the answer as it is
     filtered = False  # a filter is put around its query, of which errors may speak
+    bare = False  # has no body
 
     def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
         """``request``: any with this head. Raises Refusal."""
         self.name = name
         self.directory, self.index = directory, index
         self.target = Target(request.tenant, name, directory.doc.indices[name], index.doc)
-        self.view = PoolAnswer(request.plan, [self.target], {})  # whose tables answers share
-        self.view.expect()
+        self.plan = plan = request.plan
+        self.view = view = PoolAnswer(plan, [self.target], {})  # whose tables answers share
+        view.expect()
+        state, bindings = plan.answer_state(), answer_bindings([self.target], keep_tags=True)
+        assert state is not None
+        self.restore = core.Alone(plan.cluster.engine.grammar, state, bindings, max_depth=1000, hits=view, reader=view.reads_on)
 
     def stands(self, cache: Cache) -> bool:
         """Is it as it would be made now? Memory may be believed."""
@@ -77,11 +109,19 @@ class Form:
         """The call; None: the procedure's. Raises what the procedure raises."""
         raise NotImplementedError
 
+    def call(self, plan: Plan) -> Send | None:
+        """The same for any body of which nothing follows, without it."""
+        raise NotImplementedError
+
+    def sent(self, body: bytes) -> bytes | None:
+        """The node's body, where nothing follows of the client's; None: ``send`` has to look at it. Raises what that raises."""
+        return body
+
 
 class Search(Form):
     """``search`` and ``count``."""
 
-    __slots__ = ("neutral", "state", "typed", "upstream")
+    __slots__ = ("neutral", "rewrite", "state", "typed", "upstream")
 
     filtered = True
     parameters = frozenset(
@@ -99,29 +139,45 @@ class Search(Form):
         query, where = physical_query(plan, [self.target], self.neutral), path(request, [self.target])
         self.upstream = build(where, query)
         self.typed = build(where, query | {"typed_keys": "true"})
+        grammar, depth, (fields, sources) = plan.cluster.engine.grammar, request.pools.max_depth, names_of(self.target)
+        bindings, marks = self.target.searched, sum(Mark)
+        self.rewrite = core.Alone(grammar, self.state, bindings, max_depth=depth, marks=marks, fields=fields, sources=sources)
 
     def send(self, pools: Pools, plan: Plan, body: bytes) -> Send | None:
         """As ``search_body`` does it, as long as it does no more than one pass. A point in time is a Refusal, which no pass over
         a body without opened cursors takes."""
-        if not body or (not plan.product and derived(body)):
+        if not is_object(body) or (not plan.product and derived(body)):
             return None
         target = self.target
         asked = _Names(plan, target)
         run = core.Pass(plan.cluster.engine.grammar, self.state, target.searched, asked, max_depth=pools.max_depth)
         out = run.feed(body, True)
-        if run.misses or run.status is not core.Status.OK:
+        if run.misses or run.status is not core.Status.OK or self._asks(body, run.marks, asked.asked or self.neutral):
             return None
-        resolver = asked.asked or self.neutral
-        if resolver.wrapped or resolver.stored or resolver.fields.lacks(target) or asks_to_explain(body, plan.query):
-            return None
-        check_search(run.marks, body, resolver)
-        if needs_tree(resolver, run.marks, body) or (not resolver.alone and asks_for_profile(body)):
-            return None
-        upstream = self.upstream
+        send = self.call(plan)
+        send.body = out
         if run.marks & TYPED and "typed_keys" in plan.endpoint.query and plan.query.get("typed_keys", "false") == "false":
-            plan.typed, upstream = True, self.typed
+            plan.typed, send.target = True, self.typed
+        return send
+
+    def call(self, plan: Plan) -> Send:
         headers = requests.physical_headers(plan, requests.media_of(plan))
-        return Send(plan.cluster.name, "POST", upstream, headers, out, True, True)
+        return Send(plan.cluster.name, "POST", self.upstream, headers, b"", True, True)
+
+    def sent(self, body: bytes) -> bytes | None:
+        out = self.rewrite.rewritten(body)
+        if out is None or not is_object(body):
+            return None
+        if ASKING.are_in(body) and ((not self.plan.product and derived(body)) or self._asks(body, 0, self.neutral)):
+            return None
+        return out
+
+    def _asks(self, body: bytes, marks: int, resolver: PoolResolver) -> bool:
+        """Is there more to do than the pass, of which these are marks and resolver? Raises Refusal."""
+        if resolver.wrapped or resolver.stored or resolver.fields.lacks(self.target) or asks_to_explain(body, self.plan.query):
+            return True
+        check_search(marks, body, resolver)
+        return needs_tree(resolver, marks, body) or (not resolver.alone and asks_for_profile(body))
 
 
 class Document(Form):
@@ -130,6 +186,7 @@ class Document(Form):
     __slots__ = ("before", "behind", "most", "scoped")
 
     parameters = frozenset(("preference", "realtime", "refresh", "error_trace", "human"))
+    bare = True
 
     def __init__(self, request: Pooled, name: str, directory: Stored[Directory], index: Stored[Index]) -> None:
         super().__init__(request, name, directory, index)
@@ -142,8 +199,11 @@ class Document(Form):
         self.scoped = target.shards.count == 1  # else each id has a routing of its own
 
     def send(self, pools: Pools, plan: Plan, body: bytes) -> Send | None:
+        return None if body else self.call(plan)
+
+    def call(self, plan: Plan) -> Send | None:
         id = plan.parts["id"]
-        if body or plan.head.method != "GET" or len(id) > self.most or not self.scoped:
+        if plan.head.method != "GET" or len(id) > self.most or not self.scoped:
             return None
         upstream = self.before + id.encode() + self.behind
         return Send(plan.cluster.name, "GET", upstream, requests.physical_headers(plan, None), b"", True, True)

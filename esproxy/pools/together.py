@@ -44,6 +44,8 @@ def together(request: Pooled, targets: list[Target], given: bytes, why: Divided)
     for target in targets:
         sent = yield from search_body(request, [target], plan.endpoint.request, given or b"{}")
         body, query = exact.loads(sent), physical_query(plan, [target], PoolResolver(plan, [target]))
+        if request.filtered_by is not None:
+            del query["search_pipeline"]
         if "sort" in query:
             body["sort"] = [*_listed(body.get("sort")), *map(sort_of_text, query.pop("sort").split(","))]
         bodies.append(body)

@@ -16,8 +16,8 @@ from esproxy.pools.frame import Family
 from esproxy.pools.health import health
 from esproxy.pools.pooled import Pooled
 from esproxy.pools.statistics import stats
-from esproxy.procedures.virtual import Told, virtual
-from esproxy.procedures.virtual_cat import HEALTH, Tree
+from esproxy.procedures.asking import HEALTH, Told, Tree
+from esproxy.procedures.virtual import virtual
 from esproxy.request import as_another
 
 ASKED: dict[str, Family] = {"_stats": stats, HEALTH: health, "_mapping": get_index}
@@ -26,8 +26,8 @@ ASKED: dict[str, Family] = {"_stats": stats, HEALTH: health, "_mapping": get_ind
 def figures(request: Pooled) -> Steps[Reply | Large]:
     """``_nodes/stats``, ``_cluster/stats``, ``_cat/allocation``."""
 
-    def own(verb: str, metric: str | None) -> Steps[Tree]:
-        target = build([*verb.split("/"), *([metric] if metric else [])], {})
+    def own(verb: str, metric: str | None, query: dict[str, str] | None = None) -> Steps[Tree]:
+        target = build([*verb.split("/"), *([metric] if metric else [])], query or {})
         plan = as_another(request.plan, target, None)
         inner = Pooled(request.pools, plan, b"", None)
         inner.sight = request.sight

@@ -9,6 +9,8 @@ the other. The first write to an unknown index runs the same as first_write, a N
 and is content when others were faster.
 
 In one worker only one creation makes a physical index, while others wait for it.
+
+An index that is to be filled before anybody sees it is ``filling`` instead of ``creating``: see ``fill``.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from dataclasses import replace
 from esproxy.catalogue import names, pools
 from esproxy.catalogue.change import NoChange, change, change_directory, present, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CREATING, OPEN, Claims, Directory, Entry, Index, Pool
+from esproxy.catalogue.documents import CREATING, FILLING, MAKING, OPEN, Claims, Directory, Entry, Index, Pool, Tombstone
 from esproxy.catalogue.fields import first_claims, first_fields
 from esproxy.catalogue.objects import logical_text, object_mapping
 from esproxy.catalogue.store import Conflict, Steps, Stored
-from esproxy.errors import Failed, Refusal, invalid_index_name
+from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import GO, Go, Wait
 from esproxy.procedures.drop_pool import seal
+from esproxy.procedures.fill import Fill, Filling
 
 ATTEMPTS = 80  # longer, with the waits between them, than it takes to call an intention abandoned
 GENERATIONS = 3  # that turn out to be full when an object is put into them
@@ -37,10 +40,17 @@ Declare = Callable[[Directory], Steps[pools.Plan]]
 
 
 def create(
-    cat: Catalogue, tenant: str, name: str, plan: pools.Plan, explicit: bool = True, declare: Declare | None = None
+    cat: Catalogue,
+    tenant: str,
+    name: str,
+    plan: pools.Plan,
+    explicit: bool = True,
+    declare: Declare | None = None,
+    fill: Fill | None = None,
 ) -> Steps[Entry]:
     """The open entry; a Refusal when it is there already (``explicit``) or the node refuses its mapping or settings.
-    ``declare`` tells the plan anew once the directory has been read, for what in it decides more than placement and creator."""
+    ``declare`` tells the plan anew once the directory has been read, for what in it decides more than placement and creator.
+    ``fill`` writes what is to be in it when it is seen first."""
     if plan.dedicated is not None and (yield from cat.store.exists(plan.dedicated)):
         raise _exists(name)
     for _ in range(ATTEMPTS):
@@ -49,9 +59,9 @@ def create(
         if name in directory.aliases and directory.aliases[name].now:
             raise invalid_index_name(name, "already exists as alias")
         entry = directory.indices.get(name)
-        if entry is not None and entry.state == CREATING:
-            if cat.abandoned(entry.by, (tenant, entry.n, CREATING)):
-                yield from finish_creating(cat, tenant, name, entry.n)
+        if entry is not None and entry.state in MAKING:
+            if cat.abandoned(entry.by, (tenant, entry.n, entry.state, entry.batch)):
+                yield from finish_making(cat, tenant, name, entry)
             else:
                 yield Wait(cat.times.look)
             continue
@@ -64,7 +74,7 @@ def create(
             yield Wait(cat.times.look)
             continue
         wanted = plan if declare is None else (yield from declare(directory))
-        opened = yield from _make(cat, tenant, name, wanted, stored)
+        opened = yield from _make(cat, tenant, name, wanted, stored, fill)
         if opened is not None:
             yield from present(cat)
             return opened
@@ -77,6 +87,14 @@ def first_write(cat: Catalogue, tenant: str, name: str, plan: pools.Plan) -> Ste
     return GO
 
 
+def finish_making(cat: Catalogue, tenant: str, name: str, entry: Entry) -> Steps[None]:
+    """An entry that somebody left: opened, but where it was to be filled first: then it is given up."""
+    if entry.state == FILLING:
+        yield from _withdraw(cat, tenant, name, entry.n)
+    else:
+        yield from finish_creating(cat, tenant, name, entry.n)
+
+
 def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[Entry | None]:
     """From the intention to the open entry, for one that somebody else left. None: it was withdrawn, or is gone."""
     meta = yield from cat.store.get(Index, names.index_id(tenant, number))
@@ -86,7 +104,9 @@ def finish_creating(cat: Catalogue, tenant: str, name: str, number: int) -> Step
     return (yield from _open(cat, meta.doc, None))
 
 
-def _make(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Stored[Directory] | None) -> Steps[Entry | None]:
+def _make(
+    cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Stored[Directory] | None, fill: Fill | None
+) -> Steps[Entry | None]:
     """From nothing to the open entry. None: somebody was faster, or took it back."""
     mine: Entry | None = None
 
@@ -95,7 +115,8 @@ def _make(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Store
         if name in directory.indices or name in directory.aliases:
             raise NoChange
         family = pools.family(plan, tenant, name, directory.next)
-        mine = Entry(directory.next, plan.layout, family, by=cat.uuid, hidden=plan.hidden, blocks=plan.blocks)
+        state = CREATING if fill is None else FILLING
+        mine = Entry(directory.next, plan.layout, family, "", state, by=cat.uuid, hidden=plan.hidden, blocks=plan.blocks)
         directory.next += 1
         directory.indices[name] = mine
 
@@ -113,27 +134,38 @@ def _make(cat: Catalogue, tenant: str, name: str, plan: pools.Plan, known: Store
         if found is None or found.doc != doc:  # not our own attempt whose answer was lost
             yield from _withdraw(cat, tenant, name, mine.n)
             return None
-    return (yield from _open(cat, doc, stored))
+    return (yield from _open(cat, doc, stored, fill))
 
 
-def _open(cat: Catalogue, meta: Index, known: Stored[Directory] | None) -> Steps[Entry | None]:
+def _open(cat: Catalogue, meta: Index, known: Stored[Directory] | None, fill: Fill | None = None) -> Steps[Entry | None]:
     tenant, name, number = meta.tenant, meta.name, meta.n
     try:
         physical = yield from _ensure_pool(cat, meta)
     except Refusal:
         yield from _withdraw(cat, tenant, name, number)
         raise
+    if fill is not None:
+        known = None
+        try:
+            filling = Filling(cat, meta)
+            yield from filling.place(physical)
+            yield from fill(filling)
+        except EsproxyError:
+            yield from _withdraw(cat, tenant, name, number)
+            raise
 
     def opening(directory: Directory) -> None:
         entry = directory.indices.get(name)
-        if entry is None or entry.n != number or entry.state != CREATING:
+        if entry is None or entry.n != number or entry.state != (CREATING if fill is None else FILLING):
             raise NoChange
-        directory.indices[name] = replace(entry, physical=physical, state=OPEN, by=None)
+        directory.indices[name] = replace(entry, physical=physical, state=OPEN, by=None, batch=None)
 
     stored = yield from change_directory(cat, tenant, opening, known)
     entry = stored.doc.indices.get(name) if stored is not None else None
     if entry is not None and entry.n == number:
         return entry
+    if fill is not None:
+        raise Failed(f"[{name}] took too long to be filled")
     yield from _withdraw(cat, tenant, name, number)  # others have taken it back, and may not have seen its document
     return None
 
@@ -202,13 +234,15 @@ def _make_physical(cat: Catalogue, layout: str, pool: Pool, physical: str) -> St
 
 
 def _withdraw(cat: Catalogue, tenant: str, name: str, number: int) -> Steps[None]:
-    """Take an intention back. No document was ever written under its number, so there is no tombstone."""
+    """Take an intention back. Where documents may have been written under its number, it leaves a tombstone."""
 
     def drop(directory: Directory) -> None:
         entry = directory.indices.get(name)
-        if entry is None or entry.n != number or entry.state != CREATING:
+        if entry is None or entry.n != number or entry.state not in MAKING:
             raise NoChange
         del directory.indices[name]
+        if entry.physical:
+            directory.tombstones.append(Tombstone(number, entry.physical))
 
     yield from change_directory(cat, tenant, drop)
     meta = yield from cat.store.get(Index, names.index_id(tenant, number))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from esproxy.catalogue.change import NoChange
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CREATING, GONE, Directory, Tombstone
+from esproxy.catalogue.documents import GONE, MAKING, Directory, Tombstone
 from esproxy.catalogue.store import Steps
 from esproxy.errors import no_such_index
 from esproxy.procedures.two_phase import Edit, two_phase
@@ -26,7 +26,7 @@ def delete(cat: Catalogue, tenant: str, wanted: list[str]) -> Steps[list[int]]:
         numbers.clear()
         for name in wanted:
             entry = directory.indices.get(name)
-            if entry is None or entry.state == CREATING:
+            if entry is None or entry.state in MAKING:
                 raise no_such_index(name)
             numbers[name] = entry.n
         if all(directory.indices[name].then == GONE for name in wanted):

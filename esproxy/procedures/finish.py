@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from esproxy.catalogue.change import change_directory, followed, read_directory
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, CREATING, GONE
+from esproxy.catalogue.documents import CLOSED, GONE, MAKING
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.procedures.alias import finish_aliases
-from esproxy.procedures.create import finish_creating
+from esproxy.procedures.create import finish_making
 from esproxy.procedures.delete import retire
 from esproxy.procedures.state import shut
 
@@ -22,9 +22,9 @@ def finish(cat: Catalogue, tenant: str) -> Steps[None]:
         return
     entries = stored.doc.indices.items()
     for name, entry in entries:
-        if entry.state == CREATING and cat.abandoned(entry.by, (tenant, entry.n, CREATING)):
+        if entry.state in MAKING and cat.abandoned(entry.by, (tenant, entry.n, entry.state, entry.batch)):
             try:
-                yield from finish_creating(cat, tenant, name, entry.n)
+                yield from finish_making(cat, tenant, name, entry)
             except Refusal:
                 pass  # the node refuses this index; the intention was withdrawn, and its creator is told so or is gone
     left = [(name, e) for name, e in entries if e.then is not None and cat.abandoned(e.by, (tenant, e.n, e.then, e.batch))]

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from esproxy.catalogue.change import NoChange, change_directory, followed, present
 from esproxy.catalogue.context import Catalogue
-from esproxy.catalogue.documents import CLOSED, CREATING, GONE, OPEN, Directory
+from esproxy.catalogue.documents import CLOSED, GONE, MAKING, OPEN, Directory
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, no_such_index
 from esproxy.procedures.delete import retire
@@ -87,6 +87,6 @@ def _still(directory: Directory, numbers: dict[str, int]) -> list[str]:
 def _existing(directory: Directory, wanted: list[str]) -> list[str]:
     for name in wanted:
         entry = directory.indices.get(name)
-        if entry is None or entry.state == CREATING:
+        if entry is None or entry.state in MAKING:
             raise no_such_index(name)
     return wanted

@@ -20,6 +20,7 @@ from esproxy.heads import AnswerHead
 from esproxy.metadata import tasks as made
 from esproxy.metadata.nodes import VirtualNode
 from esproxy.plan import Plan
+from esproxy.procedures.asking import Told, understood
 from esproxy.replies import json_headers
 from esproxy.request import physical_headers, physical_target
 
@@ -49,13 +50,19 @@ def _call(plan: Plan, method: str, path: list[str], names: tuple[str, ...], **mo
     return Call(Send(plan.cluster.name, method, build(path, query), physical_headers(plan, None), held=method == "GET"))
 
 
-def _list(plan: Plan, node: VirtualNode) -> Procedure:
-    answer = yield _call(plan, "GET", ["_tasks"], LISTED)
-    if answer.status != 200:
-        return _refused(plan, answer)
-    told = orjson.loads(answer.body)
+def own_tasks(plan: Plan, node: VirtualNode, **more: str) -> Steps[Tree]:
+    """The tenant's tasks. Raises Told."""
+    answer = yield _call(plan, "GET", ["_tasks"], LISTED, **more)
+    told = understood(plan, answer)
     own = made.own_tasks(told, plan.owner().id, node) if node.selected(plan.query.get("nodes")) else made.nothing(told)
-    return _told(plan, _logical(plan, own))
+    return _logical(plan, own)
+
+
+def _list(plan: Plan, node: VirtualNode) -> Procedure:
+    try:
+        return _told(plan, (yield from own_tasks(plan, node)))
+    except Told as told:
+        return told.reply
 
 
 def _get(plan: Plan, shown: str, physical: str | None) -> Procedure:

@@ -18,7 +18,7 @@ from esproxy.metadata.settings import UnknownSetting
 from esproxy.plan import Plan
 from esproxy.request import media_of, physical_headers
 
-ASKING = frozenset(("indices.create", "indices.put_settings"))
+ASKING = frozenset(("indices.create", "indices.put_settings", "indices.clone", "indices.shrink", "indices.split"))
 PRIVATE = frozenset(("index.uuid", "index.history.uuid"))  # of OpenSearch, which words them last
 NO_NAME = "NONE"  # which would have to be lowercase
 

@@ -12,35 +12,27 @@ from typing import Any
 
 import orjson
 
-from esproxy.answer import AnswerResolver, Walk, client_headers, encode, is_error, restore_error
+from esproxy.answer import AnswerResolver, Walk, encode
 from esproxy.api.target import build
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal
+from esproxy.errors import Failed, Refusal, unknown_endpoint
 from esproxy.exchange import Call, Reply, Send
-from esproxy.heads import AnswerHead
 from esproxy.metadata import virtual as made
 from esproxy.metadata.cluster import tenant_uuid
 from esproxy.metadata.ingest import PROCESSORS
 from esproxy.metadata.nodes import VirtualNode
 from esproxy.plan import Plan
-from esproxy.procedures.virtual_cat import HEALTH, TABLES, Own, Tree
+from esproxy.procedures.asking import HEALTH, JSON, Own, Told, Tree, asked, understood
+from esproxy.procedures.virtual_cat import TABLES
 from esproxy.replies import json_headers
 from esproxy.request import physical_target
 
-JSON = [(b"accept", b"application/json")]
+NO_HANDLER = b"no handler found"
 EMPTY: dict[str, Tree] = {
     "cluster.get_settings": {"persistent": {}, "transient": {}},
     "cluster.pending_tasks": {"tasks": []},
     "cluster.remote_info": {},
 }  # which a cluster has where nobody has set, queued or connected anything
-
-
-class Told(Exception):
-    """The node refuses what it was asked: so is the client's request."""
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__("a refusal of the node's")
-        self.reply = reply
 
 
 def virtual(plan: Plan, own: Own | None = None) -> Steps[Reply]:
@@ -69,23 +61,11 @@ def uuid_of(plan: Plan) -> str:
     return tenant_uuid(str(plan.cluster.info.get("cluster_uuid", "")), plan.owner().id)
 
 
-def asked(plan: Plan, path: list[str], query: dict[str, str] | None = None) -> Steps[Tree]:
-    """A node's answer, still with physical names. Raises Told."""
-    answer = yield Call(Send(plan.cluster.name, "GET", build(path, query or {}), JSON, held=True))
-    if is_error(answer.status, answer.body):
-        headers = client_headers(plan, AnswerHead(answer.status, answer.headers))
-        raise Told(Reply(answer.status, headers, restore_error(plan, answer.body)))
-    if answer.status != 200:
-        raise Failed("the node's answer could not be understood", status=502)
-    tree: Tree = orjson.loads(answer.body)
-    return tree
-
-
 def under_prefix(plan: Plan) -> Own:
-    def own(verb: str, metric: str | None) -> Steps[Tree]:
+    def own(verb: str, metric: str | None, query: dict[str, str] | None = None) -> Steps[Tree]:
         everything = _everything(plan)
         path = [*verb.split("/"), everything] if verb == HEALTH else [everything, verb, *([metric] if metric else [])]
-        return asked(plan, path)
+        return asked(plan, path, query)
 
     return own
 
@@ -143,13 +123,30 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
+def nodes_usage(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    """How often the node was asked for what: nobody counts it for a tenant."""
+    yield from ()
+    metrics = _metrics(plan.parts.get("metric")) or {"_all"}
+    wanted = made.USAGE_METRICS if "_all" in metrics else [one for one in made.USAGE_METRICS if one in metrics]
+    told = {"timestamp": _now(), "since": 0, **{metric: {} for metric in wanted}}
+    return node.counted(plan.parts.get("node_id"), told)
+
+
 # --- _cluster ----------------------------------------------------------------------------------------------
 
 
-def cluster_state(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+def check_state(plan: Plan) -> None:
     if "wait_for_metadata_version" in plan.query:
         raise Refusal("the parameter [wait_for_metadata_version] cannot be used here: the version is made of your own indices'")
-    metrics = _metrics(plan.parts.get("metric", "_all")) or {"_all"}
+
+
+def metrics_of(plan: Plan) -> set[str]:
+    return _metrics(plan.parts.get("metric", "_all")) or {"_all"}
+
+
+def cluster_state(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    check_state(plan)
+    metrics = metrics_of(plan)
     every = made.ASKED if "_all" in metrics else metrics & made.ASKED.keys()
     told: Tree = {}
     if every:
@@ -160,20 +157,29 @@ def cluster_state(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
             plan, ["_cluster", "state", ",".join(sorted({made.ASKED[one] for one in every})), expression], options
         )
         if "metadata" in every and "index" not in plan.parts:  # a node tells of templates only then
-            found = yield Call(Send(plan.cluster.name, "GET", build(["_template", plan.owner().names.prefix + "*"], {}), JSON))
-            if found.status not in (200, 404):
-                raise Failed("the node's answer could not be understood", status=502)
-            told["metadata"]["templates"] = orjson.loads(found.body)
-    resolver = AnswerResolver(plan)
+            told["metadata"]["templates"] = yield from templates(plan)
 
     def under(endpoint: str, tree: Tree) -> Tree:
-        state = plan.cluster.engine.tables.endpoints[endpoint].response
-        assert state is not None
-        out: Tree = orjson.loads(Walk(plan, state).feed(orjson.dumps(tree), True))
-        return out
+        return _restored(plan, endpoint, tree)
 
-    names = made.Own(plan.owner().names.prefix, node, resolver.name, under)
+    names = made.Own(plan.owner().names.prefix, node, AnswerResolver(plan).name, under)
     return made.state(node, uuid_of(plan), metrics, told, names)
+
+
+def templates(plan: Plan) -> Steps[Tree]:
+    """The tenant's, of the past, as it knows them."""
+    found = yield Call(Send(plan.cluster.name, "GET", build(["_template", plan.owner().names.prefix + "*"], {}), JSON))
+    if found.status not in (200, 404):
+        raise Failed("the node's answer could not be understood", status=502)
+    return _restored(plan, "indices.get_template", orjson.loads(found.body))
+
+
+def _restored(plan: Plan, endpoint: str, tree: Tree) -> Tree:
+    """As an answer of that endpoint."""
+    state = plan.cluster.engine.tables.endpoints[endpoint].response
+    assert state is not None
+    out: Tree = orjson.loads(Walk(plan, state).feed(orjson.dumps(tree), True))
+    return out
 
 
 OPTIONS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable", "flat_settings")
@@ -188,10 +194,55 @@ def cluster_stats(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
     return made.cluster_stats(node, uuid_of(plan), here, told, health, each, _now())
 
 
+def cluster_info(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    told = yield from asked(plan, ["_info", plan.parts["target"]])
+    return made.cluster_info(node, told)
+
+
+# --- what Elasticsearch's commercial part says of itself -----------------------------------------------------
+
+
+def license(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    told = yield from _the_same(plan)
+    plan.query.setdefault("pretty", "true")  # so nodes write it
+    return {"license": made.license(told["license"], node, uuid_of(plan))}
+
+
+def xpack_info(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    told = yield from _the_same(plan)
+    return made.xpack(told, uuid_of(plan))
+
+
+def xpack_usage(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    told = yield from _the_same(plan)
+    return made.nothing_of(told)
+
+
+def authenticate(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
+    yield from _the_same(plan)
+    return made.user(plan.owner().id)
+
+
+def _the_same(plan: Plan) -> Steps[Tree]:
+    """What the node says to it. One without that part knows no such path, and so says the tenant's."""
+    query = {name: value for name, value in plan.query.items() if name not in ("pretty", "filter_path")}
+    answer = yield Call(Send(plan.cluster.name, "GET", build(list(plan.route.template), query), JSON, held=True))
+    if answer.status == 400 and NO_HANDLER in answer.body[: 2 * len(NO_HANDLER)]:
+        raise unknown_endpoint(plan.head.target.decode("ascii", "backslashreplace"), plan.head.method)
+    tree: Tree = understood(plan, answer)
+    return tree
+
+
 Maker = Callable[[Plan, VirtualNode, Own], Generator[Any, Any, Tree]]
 MADE: dict[str, Maker] = {
     "nodes.info": nodes_info,
     "nodes.stats": nodes_stats,
+    "nodes.usage": nodes_usage,
+    "cluster.info": cluster_info,
+    "license.get": license,
+    "xpack.info": xpack_info,
+    "xpack.usage": xpack_usage,
+    "security.authenticate": authenticate,
     "cluster.state": cluster_state,
     "cluster.stats": cluster_stats,
 }

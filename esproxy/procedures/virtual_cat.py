@@ -6,30 +6,36 @@ What is the tenant's own is filled in; every other figure is the machine's and r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import re
 from fnmatch import fnmatchcase
-from typing import Any
 
-import orjson
-
-from esproxy.answer import client_headers, encode, is_error, restore_error
+from esproxy.answer import client_headers, encode
 from esproxy.api.target import build
 from esproxy.catalogue.store import Steps
 from esproxy.exchange import Answer, Call, Reply, Send
-from esproxy.heads import AnswerHead
+from esproxy.heads import AnswerHead, Headers
 from esproxy.metadata import cat
 from esproxy.metadata.figures import zero
-from esproxy.metadata.nodes import ADDRESS, LETTERS, VirtualNode
+from esproxy.metadata.nodes import VirtualNode
 from esproxy.plan import Plan
-from esproxy.procedures.cat import table_headers, wants_json
+from esproxy.procedures.asking import JSON, Own, understood
+from esproxy.procedures.cat import PLAIN_TEXT, table_headers, wants_json
+from esproxy.procedures.virtual_rows import ROWS, Cells
 from esproxy.request import CAT_DRAWING
 
-JSON = [(b"accept", b"application/json")]
 TEXT = [(b"accept", b"text/plain")]
-PORT = "9300"
 # Columns of a table that is asked for without ``h``, by table and whether the engine is Elasticsearch.
 _LOAD = ("ip", "heap.percent", "ram.percent", "cpu", "load_1m", "load_5m", "load_15m", "node.role")
 _DISK = ("disk.indices", "disk.used", "disk.avail", "disk.total", "disk.percent", "host", "ip", "node")
+_SNAPSHOT = (
+    "id", "repository", "status", "start_epoch", "start_time", "end_epoch", "end_time", "duration", "indices",
+    "successful_shards", "failed_shards", "total_shards",
+)  # fmt: skip
+_REPLICATION = (
+    "shardId", "target_node", "target_host", "checkpoints_behind", "bytes_behind", "current_lag", "last_completed_lag",
+    "rejected_requests",
+)  # fmt: skip
+_TASK = ("action", "task_id", "parent_task_id", "type", "start_time", "timestamp", "running_time", "ip", "node")
 DEFAULTS: dict[str, dict[bool, tuple[str, ...]]] = {
     "nodes": {True: (*_LOAD, "master", "name"), False: (*_LOAD, "node.roles", "cluster_manager", "name")},
     "allocation": {
@@ -40,16 +46,23 @@ DEFAULTS: dict[str, dict[bool, tuple[str, ...]]] = {
     "cluster_manager": dict.fromkeys((True, False), ("id", "host", "ip", "node")),
     "plugins": dict.fromkeys((True, False), ("name", "component", "version")),
     "nodeattrs": dict.fromkeys((True, False), ("node", "host", "ip", "attr", "value")),
+    "thread_pool": dict.fromkeys((True, False), ("node_name", "name", "active", "queue", "rejected")),
+    "circuit_breaker": {True: ("node_id", "breaker", "limit", "estimated", "tripped")},
+    "pending_tasks": dict.fromkeys((True, False), ("insertOrder", "timeInQueue", "priority", "source")),
+    "repositories": dict.fromkeys((True, False), ("id", "type")),
+    "snapshots": dict.fromkeys((True, False), _SNAPSHOT),
+    "segment_replication": {False: _REPLICATION},
+    "fielddata": dict.fromkeys((True, False), ("id", "host", "ip", "node", "field", "size")),
+    "tasks": dict.fromkeys((True, False), _TASK),
 }
 LEFT = frozenset(
     ("id", "pid", "ip", "host", "port", "http_address", "version", "type", "flavor", "build", "jdk", "node.role", "node.roles",
-     "master", "cluster_manager", "name", "node", "component", "description", "attr", "value")
+     "master", "cluster_manager", "name", "node", "component", "description", "attr", "value", "node_name", "node_id",
+     "ephemeral_node_id", "breaker", "limit", "limit_bytes", "estimated", "estimated_bytes", "tripped", "overhead",
+     "field", *_TASK, "running_time_ns", "x_opaque_id")
 )  # fmt: skip
-Cells = dict[str, str | None]
-Tree = dict[str, Any]
-HEALTH = "_cluster/health"
-# Asks about all of the tenant's indices: for ``_stats`` of a metric or none, ``_mapping``, or HEALTH.
-Own = Callable[[str, str | None], Generator[Any, Any, Tree]]
+# Tables of which a node is not asked for the shape of a cell: it would read all of its repositories for one.
+UNASKED = frozenset(("snapshots",))
 Column = tuple[str, str]  # what the client calls it, its own name
 
 
@@ -59,16 +72,19 @@ def table(plan: Plan, node: VirtualNode, own: Own) -> Steps[Reply]:
     plan.drawing = {key: plan.query[key] for key in CAT_DRAWING if key in plan.query}
     told: Answer = yield _call(plan, ["_cat", kind], {"help": "true"}, TEXT)
     if plan.query.get("help", "false") != "false" or told.status != 200:
-        return Reply(told.status, client_headers(plan, AnswerHead(told.status, told.headers)), told.body)
-    columns = _columns(told.body.decode(), plan.query.get("h"), DEFAULTS[kind][plan.product])
+        return Reply(told.status, _headers(plan, told), told.body)
+    default = DEFAULTS[kind][plan.product]
+    if kind == "tasks" and plan.query.get("detailed", "false") != "false":
+        default += ("description",)
+    columns = _columns(told.body.decode(), plan.query.get("h"), default)
     query = {key: plan.query[key] for key in ("h", "s", "bytes", "time", "full_id") if key in plan.query}
-    shown: Answer = yield _call(plan, ["_cat", kind], {**query, "format": "json"}, JSON)
-    headers = client_headers(plan, AnswerHead(shown.status, shown.headers))
-    if is_error(shown.status, shown.body):
-        return Reply(shown.status, headers, restore_error(plan, shown.body))
-    real = orjson.loads(shown.body)
+    shape: Cells = {}
+    if kind not in UNASKED:
+        told = yield _call(plan, ["_cat", kind], {**query, "format": "json"}, JSON)
+        real = understood(plan, told)
+        shape = real[0] if real else {}
+    headers = _headers(plan, told)
     known = yield from ROWS[kind](plan, node, own)
-    shape: Cells = real[0] if real else {}
     rows = [{asked: cells[name] if name in cells else zero(shape.get(asked)) for asked, name in columns} for cells in known]
     for part in reversed(plan.query.get("s", "").split(",")):
         column, _, order = part.partition(":")
@@ -79,6 +95,23 @@ def table(plan: Plan, node: VirtualNode, own: Own) -> Steps[Reply]:
     drawing = cat.Table({}, left=frozenset(asked for asked, name in columns if name in LEFT))
     header = plan.drawing.get("v", "false") != "false"
     return Reply(200, headers, cat.draw(rows, [asked for asked, _ in columns], header=header, known=drawing))
+
+
+def listed(plan: Plan, node: VirtualNode, own: Own) -> Steps[Reply]:
+    """What tables there are: those of the node's list that are served."""
+    told: Answer = yield _call(plan, ["_cat"], {}, TEXT)
+    headers = [(name, PLAIN_TEXT if name == b"content-type" else value) for name, value in _headers(plan, told)]
+    served = {_place(path) for endpoint in plan.cluster.engine.tables.endpoints.values() for _, path in endpoint.urls}
+    lines = [line for line in told.body.decode().splitlines() if not line.startswith("/") or _place(line) in served]
+    return Reply(told.status, headers, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _place(path: str) -> str:
+    return re.sub(r"\{[^}]*\}", "{}", path)
+
+
+def _headers(plan: Plan, answer: Answer) -> Headers:
+    return client_headers(plan, AnswerHead(answer.status, answer.headers))
 
 
 def _call(plan: Plan, path: list[str], query: dict[str, str], headers: list[tuple[bytes, bytes]]) -> Call:
@@ -110,61 +143,4 @@ def _key(cell: str | None) -> tuple[bool, int, str]:
     return (cell is not None, int(cell), "") if cell is not None and cell.isdigit() else (cell is not None, 0, cell or "")
 
 
-# --- rows ----------------------------------------------------------------------------------------------------
-
-
-def nodes(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
-    yield from ()
-    whole = plan.query.get("full_id", "false") != "false"
-    return [
-        {
-            "id": node.id if whole else node.id[:4],
-            "pid": "1",
-            "ip": ADDRESS,
-            "port": PORT,
-            "http_address": node.http,
-            **{name: str(node.version.get(key, "-")) for name, key in VERSION.items()},
-            "jdk": "-",
-            "node.role": LETTERS[plan.product],
-            "node.roles": ",".join(node.roles),
-            "master": "*",
-            "cluster_manager": "*",
-            "name": node.id,
-        }
-    ]
-
-
-VERSION = {"version": "number", "flavor": "build_flavor", "type": "build_type", "build": "build_hash"}
-
-
-def master(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
-    yield from ()
-    return [{"id": node.id, "host": ADDRESS, "ip": ADDRESS, "node": node.id}]
-
-
-def nothing(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
-    """A node without plug-ins, and without attributes."""
-    yield from ()
-    return []
-
-
-def allocation(plan: Plan, node: VirtualNode, own: Own) -> Steps[list[Cells]]:
-    """The shards of the tenant's indices, and the bytes that they are."""
-    health = yield from own(HEALTH, None)
-    told = yield from own("_stats", "store")
-    stored = told["_all"].get("total", {}).get("store", {}).get("size_in_bytes", 0)
-    rows: list[Cells] = []
-    if node.selected(plan.parts.get("node_id")):
-        cells: Cells = {"shards": str(health["active_shards"]), "host": ADDRESS, "ip": ADDRESS, "node": node.id}
-        rows.append(cells | {"node.role": LETTERS[plan.product], "disk.indices": cat.size(stored, plan.query.get("bytes"))})
-    if health["unassigned_shards"]:
-        every = dict.fromkeys((*DEFAULTS["allocation"][plan.product], *DEFAULTS["allocation"][True]))
-        rows.append(every | {"shards": str(health["unassigned_shards"]), "node": "UNASSIGNED"})
-    return rows
-
-
-ROWS: dict[str, Callable[[Plan, VirtualNode, Own], Generator[Any, Any, list[Cells]]]] = {
-    "nodes": nodes, "master": master, "cluster_manager": master, "plugins": nothing, "nodeattrs": nothing,
-    "allocation": allocation,
-}  # fmt: skip
-TABLES = {f"cat.{name}": table for name in ROWS}
+TABLES = {f"cat.{name}": table for name in ROWS} | {"cat.help": listed}

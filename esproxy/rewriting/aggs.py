@@ -140,24 +140,28 @@ def without_made_meta(answer: Any, known: dict[str, Shape]) -> bool:
 
 
 def wrapping(tree: dict[str, Any]) -> dict[str, Any]:
-    """The aggregations with a query in base64 in them or below: name → those below. A shard rewrites such a one whatever it
-    finds; here it is read before it is sent."""
-    out = {}
+    """The aggregations with a query in base64, or ids that are looked up, in them or below: name → those below. A shard rewrites
+    such a one whatever it finds; here both are read before it is sent."""
+    out: dict[str, Any] = {}
+    if not isinstance(tree, dict):
+        return out
     for key in ("aggs", "aggregations"):
         for name, definition in (tree.get(key) or {}).items():
             if isinstance(definition, dict):
                 below = wrapping(definition)
-                if below or any(_holds_wrapper(definition.get(kind)) for kind in (*QUERIED, *SIGNIFICANT)):
+                if below or any(_is_read_before(definition.get(kind)) for kind in (*QUERIED, *SIGNIFICANT)):
                     out[name] = below
     return out
 
 
-def _holds_wrapper(query: Any) -> bool:
+def _is_read_before(query: Any) -> bool:
     if isinstance(query, list):
-        return any(map(_holds_wrapper, query))
+        return any(map(_is_read_before, query))
     if not isinstance(query, dict):
         return False
-    return isinstance(query.get("wrapper"), dict) or any(map(_holds_wrapper, query.values()))
+    ids = query.get("_id")
+    looked_up = isinstance(ids, dict) and "index" in ids and "path" in ids
+    return looked_up or isinstance(query.get("wrapper"), dict) or any(map(_is_read_before, query.values()))
 
 
 def tell_meta(answer: Any, rewritten: dict[str, Any]) -> None:

@@ -7,6 +7,8 @@ to choose from; an operation on one document makes it itself.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from esproxy import exact
@@ -26,22 +28,27 @@ QUERY_STRING = ("df", "default_operator", "analyzer", "analyze_wildcard", "lenie
 DOCUMENT = ("get_source", "exists_source")  # whose answer is a document, which nodes do not filter
 BODY_ALONE = ("count", "cat.count", "indices.validate_query", "explain")  # which read no query from parameters beside a body
 BODY = ("source", "source_content_type")  # which the exchange has read, where there was no other
+BESIDE = {"q": QUERY_STRING, "suggest_field": ("suggest_text", "suggest_size", "suggest_mode")}
+QUIET = ("explain", "indices.validate_query")  # of Elasticsearch's, those that say no more than that they do not know them
+MOST_SLICES = 1024
 DEFAULT_FIELD = {"df": "default_field"}
 
 
-def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | None) -> dict[str, str]:
-    """What goes upstream; ``targets``: of a search, for its ``routing``. Raises Refusal."""
+def physical_query(
+    plan: Plan, targets: list[Target], resolver: PoolResolver | None, omitted: Collection[str] = ()
+) -> dict[str, str]:
+    """What goes upstream, but for what is ``omitted``; ``targets``: of a search, for its ``routing``. Raises Refusal."""
     if not plan.query:
         return search_routing(targets, None)
     known = plan.endpoint.query
-    unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))]
+    unknown = [name for name in plan.query if name not in known and name not in ("format", *_in_path(plan))] + unread(plan)
     if unknown:
         there = offered(plan.route.row.name, known, product=plan.product, before_9=plan.cluster.before_9)
         raise unknown_parameters(plan.raw_path, unknown, there)
     out: dict[str, str] = {}
     in_body = moved(plan)
     for name, value in plan.query.items():
-        if name in in_body or (name in BODY and plan.endpoint.body == "optional"):
+        if name in in_body or name in omitted or (name in BODY and plan.endpoint.body == "optional"):
             continue
         kind = known.get(name, Kind.COPY)
         if name == "filter_path":
@@ -68,9 +75,34 @@ def physical_query(plan: Plan, targets: list[Target], resolver: PoolResolver | N
             raise Refusal(
                 "the parameter [wait_for_completion] can only be [true] here: there are no tasks to ask for the outcome"
             )
+        elif name == "slices":
+            check_slices(value)
+            out[name] = value
         else:
             out[name] = value
     return out | search_routing(targets, plan.query.get("routing"))
+
+
+def check_slices(value: str) -> None:
+    """Raises Refusal for more than nodes take of one search: whoever makes so many parts pays for each before any is refused."""
+    with suppress(ValueError):  # which the node says
+        if int(value) > MOST_SLICES:
+            told = f"The number of slices [{int(value)}] is too large. It must be less than [{MOST_SLICES}]"
+            raise Refusal(f"{told}. This limit can be set by changing the [index.max_slices_per_scroll] index level setting.")
+
+
+def unread(plan: Plan) -> list[str]:
+    """Parameters that nodes read only beside another, which is not there. Raises Refusal where they say so."""
+    found: list[str] = []
+    for leading, others in BESIDE.items():
+        if leading not in plan.endpoint.query or leading in plan.query:
+            continue
+        alone = [name for name in others if name in plan.query]
+        if alone and plan.product and plan.route.row.name not in QUIET:
+            missing = "query string parameter 'q'" if leading == "q" else f"'{leading}' parameter"
+            raise Refusal(f"request [{plan.raw_path}] contains parameters [{', '.join(alone)}] but missing {missing}.")
+        found += alone
+    return found
 
 
 def _in_path(plan: Plan) -> tuple[str, ...]:

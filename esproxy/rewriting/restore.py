@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from esproxy import core, exact
-from esproxy.answer import PASSED, encode, is_error
+from esproxy.answer import PASSED, encode, in_own_scripts, is_error
 from esproxy.api.kinds import Kind
 from esproxy.catalogue.documents import Entry
 from esproxy.errors import Failed, Violation, half_a_character
@@ -85,6 +85,13 @@ class PoolAnswer(core.Hits):
         self.name(target.physical)
         self.only, self.token = self.here, orjson.dumps(target.physical)
         self.name_token = self.spelled.setdefault(target.name, orjson.dumps(target.name))
+
+    def reads_on(self, begun: core.Hits) -> PoolAnswer:
+        """One like this that stands where ``begun`` does, in an answer to a request of which the plan has nothing noted."""
+        reader = PoolAnswer.of(self.plan, self)
+        reader.here, reader.last, reader.before = begun.here, begun.last, begun.before
+        reader.verified, reader.waiting = begun.verified, begun.waiting
+        return reader
 
     def __call__(self, kind: Kind, raw: bytes) -> bytes:
         if kind is Kind.DOC:
@@ -235,6 +242,8 @@ class PoolAnswer(core.Hits):
         for target in self.targets:
             text = text.replace(target.physical, target.name).replace(target.id_front, "").replace(target.scope, "")
             text = target.naming.text(text)
+        for front in self.plan.looked_up:
+            text = text.replace(front, "")
         for physical, name in self.sent_as.items():
             text = text.replace(physical, name)
         for physical, name in self.plan.fields.items():
@@ -251,6 +260,7 @@ class PoolWalk:
         if state is None:
             raise Failed("the node sent an answer where none was expected", status=502)
         self.reader = reader
+        self.cluster = plan.cluster
         bindings = answer_bindings(reader.targets, keep_tags=not plan.typed, renamed=bool(plan.fields))
         self.run = core.Pass(plan.cluster.engine.grammar, state, bindings, reader, max_depth=1000)
 
@@ -266,6 +276,8 @@ class PoolWalk:
             raise Violation("a name in the answer")
         if self.run.status is not core.Status.OK:
             raise Failed("the node's answer could not be understood", status=502)
+        if last:
+            self.cluster.unknown_keys += self.run.unknown
         return self.reader.named(out, last)
 
     def whole(self, body: bytes) -> bytes:
@@ -282,7 +294,7 @@ def restore(plan: Plan, answer: Answer, reader: PoolAnswer) -> bytes:
     """The client's body. Raises Violation."""
     reader.error = is_error(answer.status, answer.body)
     state = plan.cluster.engine.tables.roots["error"] if reader.error else plan.answer_state()
-    body = PoolWalk(plan, state, reader).whole(answer.body)
+    body = in_own_scripts(plan, PoolWalk(plan, state, reader).whole(answer.body))
     return encode(plan, exact.loads(body)) if plan.pretty and reader.compacted else body
 
 

@@ -17,19 +17,23 @@ import orjson
 
 from esproxy import bodies, core
 from esproxy.api.kinds import Kind, Mark
+from esproxy.api.search_pipelines import PROCESSORS
+from esproxy.bodyerrors import refusal
 from esproxy.catalogue.fields import unheld
 from esproxy.errors import Refusal
-from esproxy.languages import LanguageError, lucene, lucene_patterns, painless
+from esproxy.languages import Edits, LanguageError, lucene, lucene_patterns, painless
 from esproxy.plan import Plan
 from esproxy.rewriting.patterns import Patterns
 from esproxy.rewriting.places import NAMED, NONE, only
 from esproxy.tenancy.expressions import matching
 from esproxy.tenancy.fieldnames import Divided, FieldNames
 from esproxy.tenancy.layouts import NAMESPACES
-from esproxy.tenancy.target import Target, absent
+from esproxy.tenancy.target import UNFILTERED, Target, absent
 
 SCRIPTED = ("_seq_no", "_version", "_doc_count", "_ignored")  # meta fields with values
 SCOPED = (b"_id", b"_index", b"_routing")
+SPACE = b" \t\r\n"
+TOKENS = {b"[": "START_ARRAY", b'"': "VALUE_STRING", b"t": "VALUE_BOOLEAN", b"f": "VALUE_BOOLEAN", b"n": "VALUE_NULL"}
 DOCUMENT = {painless.Ref.SOURCE}  # what a script may compute where documents are as the client wrote them, or in one object
 
 
@@ -197,15 +201,15 @@ class PoolResolver:
         return text
 
     def _script(self, source: str) -> str:
-        sent = self._sent(source)
-        self.plan.runs(sent, source)
+        sent, edits = self._edited(source)
+        self.plan.runs(sent, source, edits)
         return sent
 
-    def _sent(self, source: str) -> str:
+    def _edited(self, source: str) -> tuple[str, Edits]:
         context = painless.Context.WRITE if self.plan.route.row.name in bodies.WRITING else painless.Context.SEARCH
         named = self.fields.renamed if context is painless.Context.WRITE else self.fields.any
         if not named and not any(name.decode() in source for name in SCOPED):
-            return source
+            return source, Edits(source)
         fields = self.fields
         try:
             root = self._root()
@@ -215,7 +219,8 @@ class PoolResolver:
             if whole - (DOCUMENT if root or not fields.renamed else set()):
                 raise Refusal("a script can make names of fields as keys of [doc] only, and not hand all of them on, in a pool")
             pool, lookup = self._in_pool(source, context), self._lookup(root) if made else None
-            return painless.rewrite(source, fields.physical, None, pool, root, context, fields.in_source, lookup)
+            edits = painless.edited(source, fields.physical, None, pool, root, context, fields.in_source, lookup)
+            return edits.apply(), edits
         except LanguageError as error:
             raise Refusal(f"the script cannot be understood: {error}", type="script_exception") from None
 
@@ -257,8 +262,26 @@ def walk(
     if run.misses:
         return b"", run
     if run.status is not core.Status.OK:
-        raise bodies.refusal(plan, run, body)
+        raise refusal(plan, run, body)
     return out, run
+
+
+def is_object(body: bytes) -> bool:
+    return body.startswith(b"{") or body.lstrip(SPACE).startswith(b"{")
+
+
+def check_object(plan: Plan, state: int, body: bytes, max_depth: int) -> None:
+    """Raises Refusal for a search that is no object, in which the filter has no place. Nodes refuse it, too, but for calls by
+    query: of those they read a map, which is empty then, so that they are about every document."""
+    if is_object(body):
+        return
+    run = core.Pass(plan.cluster.engine.grammar, state, UNFILTERED, lambda kind, raw: raw, max_depth=max_depth)
+    run.feed(body, True)
+    if run.status is not core.Status.OK:
+        raise refusal(plan, run, body)
+    found = TOKENS.get(body.lstrip(SPACE)[:1], "VALUE_NUMBER")
+    col = len(body) - len(body.lstrip(SPACE)) + 1
+    raise Refusal(f"Expected [START_OBJECT] but found [{found}]", type="parsing_exception", line=1, col=col)
 
 
 def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
@@ -266,9 +289,7 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
     A pool of one has nobody else's."""
     if marks & Mark.RUNTIME:
         _check_defined(orjson.loads(body))
-    escaped = b"\\" in body
-    given = orjson.loads(body).get("search_pipeline") if escaped or b"search_pipeline" in body else None
-    if isinstance(given, dict) and given:  # an empty one makes nothing
+    if _runs_pipeline(body):
         raise Refusal("[search_pipeline] is not available for indices in a pool: what a pipeline makes of a search is not seen")
     if resolver.alone:
         return
@@ -276,6 +297,12 @@ def check_search(marks: int, body: bytes, resolver: PoolResolver) -> None:
         raise Refusal("[suggest] is not available for indices in a pool: it reads the terms of the whole pool")
     if asks_for_profile(body) and len({target.physical for target in resolver.targets}) < len(resolver.targets):
         raise Refusal("[profile] is not available for several indices in one pool, whose figures cannot be told apart")
+
+
+def _runs_pipeline(body: bytes) -> bool:
+    """Has the search a pipeline of its own that makes something? Those that could be run before it have been taken out."""
+    given = orjson.loads(body).get("search_pipeline") if b"\\" in body or b"search_pipeline" in body else None
+    return isinstance(given, dict) and any(given.get(stage) for stage in PROCESSORS)
 
 
 def asks_for_profile(body: bytes) -> bool:

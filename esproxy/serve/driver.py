@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from esproxy.errors import EsproxyError
 from esproxy.exchange import ANSWER, BODY, Abort, More, Need, Outcome, Release, Reply, Send, Step, Write
@@ -63,7 +63,7 @@ class GatewayLike(Protocol):
     def product(self) -> bool: ...  # the upstream is Elasticsearch, whose clients look for its header on every answer
 
     def open(self, head: Head, chunk: bytes = b"", last: bool = False) -> tuple[ExchangeLike, Step | None]: ...
-    def shortcut(self, head: Head) -> Shortcut | None: ...
+    def shortcut(self, head: Head) -> Shortcut | Literal[False] | None: ...
 
 
 class Proxy:

@@ -157,7 +157,7 @@ class ClientConnection(Swept):
             return
         between = self.reading is None and not self.in_head and not self.ending
         if between and (known := self.app.known.find(data, self.peer)) is not None:
-            return self.come(*known)
+            return self.come(known[0], data[known[1] :])
         if len(data) > MAX_HEAD:
             self.large = True
         self.heard = None

@@ -1,7 +1,7 @@
 """A request on its straight way: what ``esproxy/shortcut.py`` says of it is sent and told, and no object made but this.
 
     ClientConnection.come ── go ─▶ Prepared.connection ─▶ Connection.begin_short ─▶ node
-    client ◀─ write ── answered ◀─ Connection.data_received: an answer whose head is known, in one read ◀─ node
+    client ◀─ write ── told ◀─ Connection.data_received: an answer whose head is known, in one read ◀─ node
 
 It stands where two objects stand on the general way: a client's connection has it for the current ``ClientRequest``, a node's for
 the ``EngineFlight``. Whatever else happens than a plain answer (one in parts, an error, a broken connection, a client that leaves
@@ -14,17 +14,17 @@ Counting is the same: in flight from the beginning to the end, by method and sta
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from esproxy.errors import EsproxyError
 from esproxy.heads import AnswerHead, Head
-from esproxy.serve.client import JOIN, ClientRequest
+from esproxy.serve.client import ClientRequest
 from esproxy.serve.coding import accepts_gzip
 from esproxy.serve.framing import header_lines, status_line
-from esproxy.shortcut import Shortcut, plain_headers
+from esproxy.shortcut import Shortcut, is_plain, plain_headers
 from esproxy.upstream.engine_api import Failure
 from esproxy.upstream.flight import SENT, EngineFlight
 from esproxy.upstream.prepared import Prepared
@@ -55,9 +55,9 @@ def way_of(proxy: Proxy, head: Head) -> Way | Literal[False] | None:
     """The way of all requests with this head, which remembers it. False: there is none; None: not yet."""
     if head.ready is None:
         return None
-    head.shortcut = False
     shortcut = proxy.gateway.shortcut(head)
-    if shortcut is not None:
+    head.shortcut = None if shortcut is None else False
+    if shortcut:
         try:
             prepared = proxy.engine.prepared(shortcut.send)
         except ValueError:
@@ -74,21 +74,22 @@ def go(client: ClientConnection, way: Way, body: bytes) -> bool:
     connection = way.prepared.connection() if out is not None else None
     if out is None or connection is None:
         return False
-    client.current = call = ShortCall(client, way, out, connection)
+    client.current = call = ShortCall(client, way, body, out, connection)
     way.proxy.stats.in_flight += 1
     connection.begin_short(call, way.prepared.text(connection.node.preamble, out))
     return True
 
 
 class ShortCall:
-    __slots__ = ("body", "client", "connection", "keep_alive", "started", "way")
+    __slots__ = ("body", "client", "connection", "given", "keep_alive", "started", "way")
 
     over = False
     uploaded = True
 
-    def __init__(self, client: ClientConnection, way: Way, body: bytes, connection: Connection) -> None:
+    def __init__(self, client: ClientConnection, way: Way, given: bytes, body: bytes, connection: Connection) -> None:
         self.client = client
         self.way = way
+        self.given = given  # the client's body
         self.body = body  # the node's
         self.connection = connection
         self.keep_alive = True
@@ -98,41 +99,36 @@ class ShortCall:
     def method(self) -> str:
         return self.way.method
 
-    def answered(self, head: AnswerHead, body: bytes, last: bool) -> None:
-        """The node's answer, whole."""
+    def told(self, head: AnswerHead, data: bytes, at: int) -> None:
+        """The node's answer, whole: its head, and its body from there on."""
         client, way = self.client, self.way
-        out = self.restored(head, body)
+        out = self.restored(head, data, at)
         if out is None:
-            return self.unfold().answered(head, body, last)
+            return self.unfold().told(head, data, at)
         stats = way.proxy.stats
         stats.in_flight -= 1
         stats.short += 1
         stats.ended(way.method, head.status, self.connection.clock() - self.started)
-        assert head.told is not None
-        text = b"%b%bcontent-length: %d\r\n\r\n" % (head.told, way.opaque, len(out))
-        if len(out) <= JOIN:
-            client.write(text + out)
-        else:
-            client.write(text)
-            client.write(out)
+        client.write(out)
         client.answered(False)
 
-    def restored(self, head: AnswerHead, body: bytes) -> bytes | None:
-        """The client's body, uncompressed and with no other headers than ``told``; None: the general way sees to it."""
+    def restored(self, head: AnswerHead, data: bytes, at: int) -> bytes | None:
+        """The client's answer, head and all, its body uncompressed and with no other headers than ``told``; None: the general way
+        sees to it."""
         client, way = self.client, self.way
         if not self.keep_alive or client.ending or client.app.draining or client.state.default_headers:
             return None
-        least = client.app.limits.min_compress if way.gzip else inf
-        if len(body) >= least:
+        most = client.app.limits.min_compress - 1 if way.gzip else sys.maxsize
+        if len(data) - at > most:
             return None
         try:
-            out = way.shortcut.restored(head, body)
-            if out is not None and head.told is None:
+            if head.told is None and is_plain(head):
                 head.told = status_line(head.status) + header_lines(plain_headers(head))
+            front = None if head.told is None else head.told + way.opaque
+            return way.shortcut.restored(head, data, at, front, most)
         except Exception:
             logger.exception("an answer failed on the short way")
             return None
-        return out if out is None or len(out) < least else None
 
     # --- what is not plain -----------------------------------------------------------------------------
 
@@ -144,7 +140,7 @@ class ShortCall:
         proxy.stats.in_flight -= 1  # it has counted itself, and this has
         request.began = time.monotonic() - (self.connection.clock() - self.started)
         request.complete = request.begun = request.uploaded = True
-        request.exchange = way.shortcut.exchange()
+        request.exchange = way.shortcut.exchange(self.given)
         request.call = 1
         connection = self.connection
         send = replace(way.shortcut.send, body=self.body)

@@ -47,7 +47,8 @@ LEVELS = {
     **dict.fromkeys(
         ("indices.get", "indices.exists", "indices.get_mapping", "indices.get_settings", "indices.get_field_mapping",
          "indices.get_alias", "indices.exists_alias", "indices.stats", "indices.segments", "indices.recovery",
-         "indices.shard_stores", "cat.indices", "cat.segments", "cat.shards", "cat.recovery"),
+         "indices.shard_stores", "indices.clone", "indices.shrink", "indices.split", "cat.indices", "cat.segments", "cat.shards",
+         "cat.recovery"),
         ("look",),
     ),
     **dict.fromkeys(

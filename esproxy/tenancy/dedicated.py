@@ -30,8 +30,5 @@ class DedicatedTarget(Target):
         given = self.given(given)
         return {"routing": given} if given else {}
 
-    def pipeline(self, asked: str | None) -> str | None:
-        return asked if asked in (None, "_none") else self.physical.removesuffix(self.name) + asked
-
     def given_routing(self, stored: str) -> str | None:
         return stored

@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from esproxy.catalogue.documents import CLOSED, CREATING, OPEN, Directory, Entry
+from esproxy.catalogue.documents import CLOSED, MAKING, OPEN, Directory, Entry
 from esproxy.errors import Refusal, invalid_index_name, no_such_index
 from esproxy.tenancy.names import empty_term, no_remote
 
@@ -45,7 +45,7 @@ MAY_BE_CLOSED = frozenset(
     ("indices.close", "indices.delete", "indices.exists", "indices.get", "indices.get_mapping", "indices.get_field_mapping",
      "indices.get_settings", "indices.open", "indices.put_mapping", "indices.put_settings", "indices.get_alias",
      "indices.exists_alias", "indices.put_alias", "indices.delete_alias", "indices.update_aliases", "cat.indices", "cat.health",
-     "cluster.health", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
+     "cluster.health", "cluster.state", "indices.stats", "indices.segments", "indices.recovery", "indices.shard_stores",
      "cat.shards", "cat.segments", "cat.recovery")
 )  # fmt: skip
 STATES = ("open", "closed", "hidden", "all", "none")
@@ -185,7 +185,8 @@ def _reached(
                 raise no_such_index(term, single=True)
             continue
         if "*" in name:
-            matched = _expand(directory, name, options)
+            # OpenSearch takes everything to be indices alone: a visible alias shows no hidden one then.
+            matched = _expand(directory, name, options, aliases=options.aliases and (product or not everything))
             if excluding:
                 for index in matched:
                     reached.pop(index, None)
@@ -211,7 +212,7 @@ def _reached(
     return reached
 
 
-def _expand(directory: Directory, pattern: str, options: Options) -> dict[str, list[str] | None]:
+def _expand(directory: Directory, pattern: str, options: Options, *, aliases: bool) -> dict[str, list[str] | None]:
     """The indices of a pattern: by their own names (None), or by the names of aliases."""
     found: dict[str, list[str] | None] = {}
     rule = _rule(pattern)
@@ -220,7 +221,7 @@ def _expand(directory: Directory, pattern: str, options: Options) -> dict[str, l
         entry = directory.indices[name]
         if rule.fullmatch(name) and _in_state(entry, options) and (hidden or not entry.hidden or _both_dotted(name, pattern)):
             found[name] = None
-    for name in sorted(directory.aliases) if options.aliases else ():
+    for name in sorted(directory.aliases) if aliases else ():
         now = directory.aliases[name].now
         veiled = bool(now) and all(properties.get("is_hidden") for properties in now.values())
         if not rule.fullmatch(name) or (veiled and not hidden and not _both_dotted(name, pattern)):
@@ -283,7 +284,7 @@ def concrete(directory: Directory, name: str) -> bool:
     """Is there an index or alias of that name?"""
     entry = directory.indices.get(name)
     if entry is not None:
-        return entry.state != CREATING
+        return entry.state not in MAKING
     return name in directory.aliases and bool(directory.aliases[name].now)
 
 

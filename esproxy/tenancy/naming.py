@@ -27,7 +27,7 @@ from esproxy.catalogue.dynamic_rules import is_false
 from esproxy.catalogue.fields import flatten, held, hides, is_below, nest, unheld
 from esproxy.catalogue.objects import logical_definition, logical_object, logical_text, object_mapping
 from esproxy.catalogue.pools import ROOT
-from esproxy.catalogue.renaming import Renames, logical_path
+from esproxy.catalogue.renaming import ESCAPING, Renames, logical_path
 from esproxy.core import Action
 from esproxy.errors import Refusal, Violation
 from esproxy.tenancy.expressions import matching
@@ -63,6 +63,10 @@ class Naming(Protocol):
         """The object that a document is in."""
 
     front: bytes  # what is put before a document, a bracket behind it; one without it that holds no ``~`` is as it was written
+
+    @property
+    def odd(self) -> tuple[bytes, ...] | None:
+        """Texts: a document that holds none of them is stored as it is, or inside of ``front``. None: any is looked at."""
 
     @property
     def every(self) -> str:
@@ -151,6 +155,10 @@ class Shared:
     def renames(self) -> Renames:
         """How its documents are stored."""
         return Renames.of(self.index.fields, hides(self.index))
+
+    @property
+    def odd(self) -> tuple[bytes, ...] | None:
+        return None if self.renames.every else ESCAPING
 
     def field(self, name: str) -> str:
         if self.own_terms:
@@ -250,6 +258,7 @@ class Nested:
     any = True
     inferred = False
     own_terms = True
+    odd = (b'"_', b"\\")
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -281,7 +290,7 @@ class Nested:
     def document(self, raw: bytes) -> bytes:
         """What the node reads of a document's root it does not read below: a member with the name of a meta field, which it
         refuses, goes up as it is to be refused; a count of documents goes beside the object."""
-        if b'"_' in raw or b"\\" in raw:
+        if any(text in raw for text in self.odd):
             members = orjson.loads(raw).keys()
             if not members.isdisjoint(META_MEMBERS):
                 return raw
@@ -333,6 +342,7 @@ class Alone:
     own_terms = True
     root = None
     front = b""
+    odd = ()
     every = "*"
 
     def __init__(self, index: Index) -> None:

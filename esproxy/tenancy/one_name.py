@@ -48,7 +48,7 @@ def check_new_name(name: str, product: bool) -> None:
     """Raises Refusal for a name that no index can have, in a node's words."""
     if not name:
         raise invalid_index_name(name, "must not be empty")
-    if name != name.lower():
+    if product and name != name.lower():
         raise invalid_index_name(name, "must be lowercase")
     if any(c in FORBIDDEN for c in name):
         raise invalid_index_name(name, f"must not contain the following characters {forbidden(product)}")
@@ -62,3 +62,5 @@ def check_new_name(name: str, product: bool) -> None:
         raise invalid_index_name(name, f"index name is too long, ({len(name.encode())} > 255)")
     if name in (".", ".."):
         raise invalid_index_name(name, "must not be '.' or '..'")
+    if name != name.lower():  # OpenSearch looks at this last
+        raise invalid_index_name(name, "must be lowercase")

@@ -125,13 +125,11 @@ class Target:
             raise Refusal(f"Alias [{alias}] has index routing associated with it [{value}], and {given}")
         return value
 
-    def pipeline(self, asked: str | None) -> str | None:
-        """The name to send for the pipeline of a write. None is run in a pool, where scripts could change ids and routing values:
-        what the request or the settings name is sent as one that is not there."""
+    @of_index
+    def piped(self) -> bool:
+        """Whether its settings name pipelines that its documents go through."""
         settings = self.index.settings
-        first = settings.get("index.default_pipeline") if asked is None else asked
-        wanted = [name for name in (first, settings.get("index.final_pipeline")) if name not in (None, "_none")]
-        return absent(self.index.tenant, wanted[0]) if wanted else asked
+        return any(settings.get(f"index.{name}_pipeline") not in (None, "_none") for name in ("default", "final"))
 
     def given_routing(self, stored: str) -> str | None:
         """The client's routing of a document, None where it gave none. Raises Violation for another scope's."""
@@ -144,6 +142,14 @@ class Target:
     def known(self) -> Known:
         """Which documents bring no field."""
         return Known(self.index.mapping, self.index.settings, self.index.fields)
+
+    @of_index
+    def documents(self) -> core.Documents | None:
+        """Documents that are stored without a question."""
+        naming = self.naming
+        if self.joins or naming.odd is None:
+            return None
+        return core.Documents(self.known.table if naming.inferred else None, naming.front, naming.odd)
 
     @of_index
     def hit(self) -> tuple[bytes, bytes, bytes | None]:
@@ -203,7 +209,7 @@ class Target:
 
 
 def absent(tenant: str, name: str) -> str:
-    """What is sent for a pipeline or stored script, of which pools have none: the node says that it is not there."""
+    """What is sent for what the nodes keep and pools do not have: the node says that it is not there."""
     return tenant + ABSENT + name
 
 

@@ -29,6 +29,7 @@ CONTEXTS = (
     "associated with it [",
     "is [true] and [",
     "find script [",
+    "document not found [",
     "expression [",
     "its reading from [",
 )

@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         try:
             if known is not None:
                 self._release(flight)
-                flight.answered(known[0], known[1], True)
+                flight.told(*known)
             else:
                 flight = flight.unfold()
                 self._parse(data)
@@ -197,13 +197,13 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._sink_failed(flight, error)
 
-    def _known(self, data: bytes) -> tuple[AnswerHead, bytes] | None:
-        """Head and body of an answer whose head has come before, and which this read is."""
+    def _known(self, data: bytes) -> tuple[AnswerHead, bytes, int] | None:
+        """The head of an answer whose head has come before, and which this read is; its body, and where that begins."""
         found = self.cluster.known.find(data)
         if found is None or found[0].length is not None:
-            return found
-        body = self.cluster.chunks.whole(found[1])
-        return None if body is None else (found[0], body)
+            return None if found is None else (found[0], data, found[1])
+        body = self.cluster.chunks.whole(data[found[1] :])
+        return None if body is None else (found[0], body, 0)
 
     def eof_received(self) -> None:
         """Abort, since a close would first wait until what is left of the request has been sent to nobody."""

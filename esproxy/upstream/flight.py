@@ -129,6 +129,10 @@ class EngineFlight:
 
     # --- the connection's side
 
+    def told(self, head: AnswerHead, data: bytes, at: int) -> None:
+        """All of the answer: a head that is known, and the body that stands from there on."""
+        self.answered(head, data[at:], True)
+
     def answered(self, head: AnswerHead, data: bytes, last: bool) -> None:
         """A part of the answer, the first one with its head."""
         first = self.state == SENT

@@ -25,20 +25,22 @@ throws away what did.
 
 **Who a record belongs to** may differ from record to record: ``target(index)`` is asked with the raw ``_index`` token (None
 when there is none) and answers with the bindings and the document state of that index, or None for a miss. It is asked again
-only when the token changes. The action line is then walked twice: once to find the token, once under its bindings.
+only when the token changes. The action line is then walked twice: once to find the token, once under its bindings. With a third
+word of the answer, `Documents`, those that it has are stored by it, and the document state is for what is left.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, strlen
+from libc.string cimport memchr, memcmp, memcpy, strlen
 
+from esproxy._documents cimport Documents
 from esproxy._lex cimport space_end
 from esproxy._memory cimport (
     ACTION, EMPTY, FAIL, NO_MEMORY, NO_NEWLINE, OK, RAISED, STOP, TOO_LARGE, Walker, edit, fail, forget, restart,
 )
 from esproxy._pass cimport Body, failure
-from esproxy._table cimport Bindings, Names, Slot, Table, find
+from esproxy._table cimport Act, Bindings, Names, Slot, Table, find
 from esproxy._walk cimport walk
 
 from types import SimpleNamespace
@@ -56,6 +58,10 @@ VERBS = ("index", "create", "update", "delete")
 cdef const char* NAMES[4]
 NAMES[:] = [b"index", b"create", b"update", b"delete"]
 cdef const uint8_t* POISON = b"{"
+
+cdef enum:
+    OPENING = 256  # bytes of an action line that are compared with the next one's
+
 cdef Bindings PEEK = Bindings({Kind.INDEX: SimpleNamespace(op=Op.STOP, a=b"", b=b"", absent=b"")})
 
 
@@ -82,7 +88,10 @@ cdef class BulkPass(Body):
     cdef size_t scanned  # how far the search for its end has come
     cdef object target
     cdef bytes last_index  # the token that `target` was last asked for; b"" for none
+    cdef uint8_t opening[OPENING]  # of the last action line that was looked through, up to the end of its token
+    cdef size_t opening_size
     cdef Bindings now_bindings
+    cdef Documents documents  # None: all go by the document state
     cdef uint64_t counts[4]
     cdef readonly uint64_t records  # that have left
     cdef readonly uint64_t line  # lines that have ended, the one at fault included
@@ -125,7 +134,7 @@ cdef class BulkPass(Body):
         cdef size_t n_edits = 0
         cdef ptrdiff_t grown = 0
         cdef uint64_t records = 0
-        if self.open(data, last):
+        if self.open(data, 0, last):
             return b""
         whole = w.base
         p = w.base + self.line_at
@@ -154,7 +163,7 @@ cdef class BulkPass(Body):
         if w.status == OK:
             self.judge_rest(p, whole, end)
         if w.status != OK:
-            return self.close(data, whole, 0, 0)
+            return self.close(data, None, whole, 0, 0)
         if last:
             whole = end
             n_edits, grown = w.n_edits, w.grow
@@ -166,7 +175,7 @@ cdef class BulkPass(Body):
         w.at = p
         self.line_at = p - whole
         self.scanned -= whole - w.base
-        return self.close(data, whole, n_edits, grown)
+        return self.close(data, None, whole, n_edits, grown)
 
     cdef int judge_rest(self, const uint8_t* p, const uint8_t* whole, const uint8_t* end) except -1:
         """What stands behind the last line feed of the window, and behind the last whole record."""
@@ -194,25 +203,58 @@ cdef class BulkPass(Body):
         cdef Walker* w = self.w
         cdef uint64_t seen
         cdef int place = 0
+        cdef bint alike = False
         if space_end(start, end) >= end:
             return 0
         if self.target is not None:
-            self.aim(start, end)
-            if w.status != OK:
-                return 0
+            alike = self.opens_alike(start, end)
+            if not alike:
+                self.aim(start, end)
+                if w.status != OK:
+                    return 0
             w.acts = self.now_bindings.acts
         self.line_walk(start, end, self.action_state)
-        if w.status != OK:
-            return 0
         seen = w.root_seen
-        if seen == 0 or seen & (seen - 1):
+        if w.status == OK and (seen == 0 or seen & (seen - 1)):
             fail(w, ACTION, start)
+        if w.status != OK:
+            if alike:
+                self.look_through(start, end)
             return 0
         while not seen >> place & 1:
             place += 1
         self.verb = self.verbs[place]
         if self.verb == DELETE:
             self.end_record()
+        return 0
+
+    cdef bint opens_alike(self, const uint8_t* start, const uint8_t* end) noexcept:
+        """Is the line aimed as the last one was? It is where it opens so and there is but one key that leads to a name: a second name
+        would be a key that comes twice, or in another action, and neither is let through. There may be no array, which could hold
+        a second one."""
+        cdef size_t size = self.opening_size
+        if self.last_index is None:
+            return False
+        if self.table.indices == 0:
+            return True
+        return size > 0 and <size_t>(end - start) > size and memcmp(start, self.opening, size) == 0
+
+    cdef int look_through(self, const uint8_t* start, const uint8_t* end) except -1:
+        """A line that has failed: what the search for its token says goes first."""
+        cdef Walker* w = self.w
+        cdef int status = w.status
+        cdef uint64_t fail_at = w.fail_at
+        cdef int reason = w.reason
+        cdef const Act* refusal = w.refusal
+        cdef const Slot* slot = w.slot
+        cdef const uint8_t* key = w.key
+        cdef size_t key_size = w.key_size
+        forget(w)
+        w.hold = w.omit = w.drop = NULL
+        self.peek(start, end)
+        if w.status == OK:
+            w.status, w.fail_at, w.reason, w.refusal = status, fail_at, reason, refusal
+            w.slot, w.key, w.key_size = slot, key, key_size
         return 0
 
     cdef int source(self, const uint8_t* start, const uint8_t* end) except -1:
@@ -222,6 +264,8 @@ cdef class BulkPass(Body):
         cdef ptrdiff_t grown = w.grow
         if self.verb == UPDATE:
             self.line_walk(start, end, self.update_state)
+        elif self.documents is not None and self.documents.take(w, start, end):
+            pass
         elif self.now_doc_state >= 0:
             self.line_walk(start, end, self.now_doc_state)
             if w.status != OK:
@@ -248,28 +292,47 @@ cdef class BulkPass(Body):
         self.verb = NO_VERB
         return 0
 
-    cdef int aim(self, const uint8_t* start, const uint8_t* end) except -1:
-        """Find the record's ``_index`` and take the bindings that belong to it."""
+    cdef int peek(self, const uint8_t* start, const uint8_t* end) except -1:
+        """Find the line's ``_index`` token: ``stop_start`` … ``stop_end``, NULL where there is none. Nothing else is done."""
         cdef Walker* w = self.w
         cdef const uint8_t* token = NULL
-        cdef Py_ssize_t size = 0
+        cdef const uint8_t* token_end = NULL
         restart(w, self.action_state)
         w.acts = PEEK.acts
         w.at = start
         w.end = end
         w.last = True
+        w.told = NULL
         while walk(w) == STOP:
             if token != NULL:
                 fail(w, ACTION, w.stop_start)
                 return 0
-            token = w.stop_start
-            size = w.stop_end - token
+            token, token_end = w.stop_start, w.stop_end
+        w.stop_start, w.stop_end = token, token_end
+        if self.hits is not None:
+            w.told = &self.hits.told
+        return 0
+
+    cdef int aim(self, const uint8_t* start, const uint8_t* end) except -1:
+        """Find the record's ``_index`` and take the bindings that belong to it."""
+        cdef Walker* w = self.w
+        cdef const uint8_t* token
+        cdef Py_ssize_t size
+        self.peek(start, end)
         if w.status != OK:
             return 0
+        token, size = w.stop_start, w.stop_end - w.stop_start
+        self.opening_size = 0
+        if self.table.indices == 1 and token != NULL and w.stop_end - start <= OPENING:
+            if memchr(start, c"[", w.stop_end - start) == NULL:
+                self.opening_size = w.stop_end - start
+                memcpy(self.opening, start, self.opening_size)
         if self.last_index is not None and PyBytes_GET_SIZE(self.last_index) == size:
             if size == 0 or memcmp(PyBytes_AS_STRING(self.last_index), token, size) == 0:
                 return 0
         self.last_index = PyBytes_FromStringAndSize(<const char*>token, size)
+        if self.hits is not None:
+            self.hits.hear()
         self.busy = True
         fail(w, RAISED, start)  # until it has answered
         try:
@@ -278,18 +341,23 @@ cdef class BulkPass(Body):
                 self.misses += 1
                 self.last_index = None
                 answer = self.bindings, (None if self.doc_state < 0 else self.doc_state)
-            bindings, doc_state = answer
-            if not isinstance(bindings, Bindings):
-                raise TypeError(f"a target is (Bindings, state | None), not {answer!r}")
+            bindings, doc_state, documents = answer if len(answer) == 3 else (*answer, None)
+            if not isinstance(bindings, Bindings) or not (documents is None or isinstance(documents, Documents)):
+                raise TypeError(f"a target is (Bindings, state | None) or (Bindings, state | None, Documents), not {answer!r}")
             if doc_state is not None and not 0 <= doc_state < self.table.size:
                 raise ValueError(f"there is no state {doc_state}")
             w.status = OK
         finally:
             self.busy = False
+        if self.hits is not None:
+            w.told = self.hits.tell()
         if self.answers is None:
             self.answers = []
         self.answers.append(self.now_bindings)  # edits point into them until they have been carried out
         self.now_bindings = bindings
+        if self.documents is not None:
+            self.answers.append(self.documents)
+        self.documents = documents
         self.now_doc_state = -1 if doc_state is None else doc_state
         return 0
 

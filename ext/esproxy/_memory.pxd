@@ -83,6 +83,29 @@ cdef struct Edit:  # at `at`, `cut` bytes of the window give way to `put`
     const uint8_t* put
     size_t put_size
 
+cdef struct Told:  # what stops are answered by without asking, and what came of it: see _told.pyx
+    const uint8_t* token  # an index's name, as it comes
+    size_t token_size
+    const uint8_t* name  # what goes there
+    size_t name_size
+    const uint8_t* front  # of ids: the quote and the scope
+    size_t front_size
+    const uint8_t* bare  # the routing of a document that was given none
+    size_t bare_size
+    const uint8_t* nest  # what stands before a document
+    size_t nest_size
+    const uint8_t* before  # what goes before a record's id, in place of its quote
+    size_t before_size
+    const uint8_t* behind  # … and behind it
+    size_t behind_size
+    size_t most  # bytes of such an id; 0: these are hits
+    uint64_t ids  # that went there
+    int named  # names of indices that came: 0, 1, 2 for more
+    bint here  # an index has been named, or was known
+    bint verified  # an id since
+    bint met  # … that was seen here
+    bint documents  # they are looked at
+
 cdef struct Walker:
     # what is walked by
     const State* states
@@ -130,6 +153,7 @@ cdef struct Walker:
     const uint8_t* stop_end
     int stop_kind
     int stop_op
+    Told* told  # NULL: every stop is asked
     # memory
     Edit* edits
     size_t n_edits

@@ -95,6 +95,7 @@ cdef void begin(Walker* w, const State* states, const Act* acts, int32_t root, i
     w.grow = 0
     w.held_size = 0
     w.hold = w.omit = w.drop = w.start = NULL
+    w.told = NULL
     w.marks = 0
     w.unknown = 0
     restart(w, root)

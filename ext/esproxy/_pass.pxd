@@ -3,24 +3,9 @@
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
 
+from esproxy._hits cimport Hits
 from esproxy._memory cimport Walker
 from esproxy._table cimport Bindings, Table
-
-cdef class Hits:
-    cdef public object here
-    cdef public object last
-    cdef public object before
-    cdef public list only
-    cdef public bytes token
-    cdef public bytes name_token
-    cdef public bytes front
-    cdef public bytes bare
-    cdef public bytes nest
-    cdef public bint verified
-    cdef public bint waiting
-    cdef int quick(self, Walker* w) except -1
-    cdef int document(self, Walker* w, const uint8_t* p, size_t size) except -1
-
 
 cdef class Body:
     cdef Walker* w
@@ -33,10 +18,10 @@ cdef class Body:
     cdef bint busy
     cdef bint finished
     cdef int take(self, Table table, Bindings bindings, object resolver, int root, int max_depth) except -1
-    cdef int open(self, bytes data, bint last) except -1
+    cdef int open(self, bytes data, Py_ssize_t at, bint last) except -1
     cdef int resolve(self) except -1
     cdef int run(self) except -1
-    cdef bytes close(self, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown)
+    cdef bytes close(self, bytes data, bytes front, const uint8_t* limit, size_t n_edits, ptrdiff_t grown)
 
 
 cdef class Pass(Body):

@@ -10,17 +10,21 @@ itself, when all of it may leave. A pass that has failed or missed has no output
 """
 
 cimport cython
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memcpy
 
+from esproxy._hits cimport Hits
 from esproxy._lex cimport ES_WIDE
 from esproxy._memory cimport (
     DEPTH_MAX, Edit, KEY_SHOWN, NO_MEMORY, OK, RAISED, STOP, UNRESOLVED, VIOLATION, Walker, begin, edit, edits_done, fail,
     walker_give, walker_take, window_close, window_open,
 )
-from esproxy._table cimport KIND_DOC, KIND_ID, KIND_INDEX, KIND_ROUTING, OP_STRIP, Bindings, Table
+from esproxy._table cimport KIND_FIELD, KIND_SOURCE, OP_STRIP, Bindings, Table
 from esproxy._walk cimport walk
 
 from esproxy.api.kinds import Kind
@@ -61,18 +65,20 @@ cdef class Body:
         if self.w != NULL:
             walker_give(self.w)
 
-    cdef int open(self, bytes data, bint last) except -1:
-        """Begin a ``feed``. Returns 1 when the pass has failed before and reads no more."""
+    cdef int open(self, bytes data, Py_ssize_t at, bint last) except -1:
+        """Begin a ``feed`` of what stands from ``at`` on. Returns 1 when the pass has failed before and reads no more."""
         if self.busy:
             raise RuntimeError("a resolver feeds the pass that called it")
         if self.w.status != OK:
             return 1
         if self.finished:
             raise ValueError("the pass was fed after its last bytes")
-        if not window_open(self.w, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), last):
+        if not window_open(self.w, <const uint8_t*>PyBytes_AS_STRING(data) + at, PyBytes_GET_SIZE(data) - at, last):
             fail(self.w, NO_MEMORY, self.w.base)
             raise MemoryError
         self.finished = last
+        if self.hits is not None:
+            self.w.told = self.hits.tell()
         return 0
 
     cdef int resolve(self) except -1:
@@ -81,13 +87,13 @@ cdef class Body:
         cdef bytes token
         cdef Py_ssize_t size = w.stop_end - w.stop_start
         cdef const uint8_t* omit
-        if self.hits is not None and self.hits.quick(w):
-            return 0
         omit, w.omit = w.omit, NULL
         if self.resolver is None:
             fail(w, VIOLATION if w.stop_op == OP_STRIP else UNRESOLVED, w.stop_start)
             return 0
         token = PyBytes_FromStringAndSize(<const char*>w.stop_start, size)
+        if self.hits is not None:
+            self.hits.hear()
         self.busy = True
         fail(w, RAISED, w.stop_start)  # until it has answered
         try:
@@ -101,6 +107,8 @@ cdef class Body:
             w.status = OK
         finally:
             self.busy = False
+        if self.hits is not None:
+            w.told = self.hits.tell()
         if answer is None or answer == token:
             return 0
         if not answer:
@@ -127,10 +135,13 @@ cdef class Body:
                 break
         return 0
 
-    cdef bytes close(self, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
-        """End a ``feed``: the output of the window up to ``limit``, where ``n_edits`` edits stand; the rest is kept."""
+    cdef bytes close(self, bytes data, bytes front, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
+        """End a ``feed``: the output of the window up to ``limit``, where ``n_edits`` edits stand; the rest is kept. ``front``: as
+        for `assemble`."""
         cdef Walker* w = self.w
         cdef bytes out = b""
+        if self.hits is not None:
+            self.hits.hear()
         if w.status == NO_MEMORY:
             raise MemoryError
         if w.status != OK:
@@ -142,7 +153,7 @@ cdef class Body:
             w.drop = limit
             n_edits, grown = w.n_edits, w.grow
         if self.misses == 0:
-            out = assemble(w, data, limit, n_edits, grown)
+            out = assemble(w, data, front, limit, n_edits, grown)
         edits_done(w, n_edits, grown)
         if self.answers is not None and w.n_edits == 0:
             self.answers.clear()
@@ -184,83 +195,6 @@ cdef class Body:
         return self.w.unknown
 
 
-cdef class Hits:
-    """A resolver for hits of indices whose documents carry a scope: what most stops of an answer ask is answered here, without
-    Python, under rules that the one who inherits it sets; it is asked what is left, and works on the same state.
-
-    ``token``    an index's name as nodes write it, with its quotes; ``name_token`` what goes there, ``only`` the list of its one target
-    ``front``    of ids: the quote and the scope; empty where several targets are ``here``, or one that has no scope
-    ``bare``     the routing of a document that was given none; empty where the routing says more
-    ``nest``     what stands before a document; None: documents are Python's
-
-    Invariants: what is set with ``front`` belongs to the one target that is ``here``, or will be once an index has been named, if
-    there is but one that may be. A document or a routing passes only behind an
-    id that began with that scope, since the last name of an index. Who sets ``name_token`` keeps it: edits point into it.
-    """
-
-    def __cinit__(self):
-        self.here, self.last, self.before = [], None, None
-        self.only = []
-        self.token = self.name_token = self.front = self.bare = b""
-
-    cdef int quick(self, Walker* w) except -1:
-        """Answer the stop by edits. 0: it has to be asked."""
-        cdef const uint8_t* p = w.stop_start
-        cdef size_t size = w.stop_end - p
-        cdef const uint8_t* omit
-        if w.stop_kind == KIND_ID:
-            if not begins(p, size, self.front) or PyBytes_GET_SIZE(self.front) == 0 or not self.here:
-                return 0
-            note(w, p + 1, PyBytes_GET_SIZE(self.front) - 1, NULL, 0)
-            self.last, self.verified = self.here[0], True
-        elif w.stop_kind == KIND_INDEX:
-            if PyBytes_GET_SIZE(self.token) == 0 or not same(p, size, self.token):
-                return 0
-            note(w, p, size, <const uint8_t*>PyBytes_AS_STRING(self.name_token), PyBytes_GET_SIZE(self.name_token))
-            self.before, self.last, self.here = self.last, self.only[0], self.only
-            self.verified = self.waiting = False
-        elif w.stop_kind == KIND_ROUTING:
-            if not self.verified or w.omit == NULL or PyBytes_GET_SIZE(self.bare) == 0 or not same(p, size, self.bare):
-                return 0
-            omit, w.omit = w.omit, NULL
-            note(w, omit, w.stop_end - omit, NULL, 0)
-        elif w.stop_kind == KIND_DOC:
-            return self.document(w, p, size)
-        else:
-            return 0
-        return 1
-
-    cdef int document(self, Walker* w, const uint8_t* p, size_t size) except -1:
-        """One that is as its client wrote it, or is so inside of the one object that it was put in."""
-        cdef size_t front
-        if not self.verified or self.nest is None or PyBytes_GET_SIZE(self.front) == 0:
-            return 0
-        front = PyBytes_GET_SIZE(self.nest)
-        if front == 0:
-            return memchr(p, c"~", size) == NULL and memchr(p, c"\\", size) == NULL
-        if not begins(p, size, self.nest) or size < front + 3 or p[size - 2] != c"}" or memchr(p, c"\n", size) != NULL:
-            return 0
-        note(w, p, front, NULL, 0)
-        note(w, w.stop_end - 1, 1, NULL, 0)
-        return 1
-
-
-cdef bint begins(const uint8_t* p, size_t size, bytes front) noexcept:
-    cdef size_t wanted = PyBytes_GET_SIZE(front)
-    return size > wanted and memcmp(p, PyBytes_AS_STRING(front), wanted) == 0
-
-
-cdef bint same(const uint8_t* p, size_t size, bytes text) noexcept:
-    return size == <size_t>PyBytes_GET_SIZE(text) and memcmp(p, PyBytes_AS_STRING(text), size) == 0
-
-
-cdef int note(Walker* w, const uint8_t* at, size_t cut, const uint8_t* put, size_t put_size) except -1:
-    if not edit(w, at, cut, put, put_size):
-        fail(w, NO_MEMORY, w.base)
-        raise MemoryError
-    return 0
-
-
 cdef class Pass(Body):
     """One body: ``Pass(table, state, bindings, resolver=None, *, max_depth=100)``."""
 
@@ -269,20 +203,27 @@ cdef class Pass(Body):
 
     def feed(self, bytes data not None, bint last):
         """Read on; returns rewritten bytes, possibly fewer than fed. After a failure or a miss there are none."""
-        if self.open(data, last):
+        if self.open(data, 0, last):
             return b""
         self.run()
-        return self.close(data, self.w.at if self.w.hold == NULL else self.w.hold, self.w.n_edits, self.w.grow)
+        return self.close(data, None, self.w.at if self.w.hold == NULL else self.w.hold, self.w.n_edits, self.w.grow)
 
     def __repr__(self):
         return f"<Pass {self.status.name} at {self.offset}>"
 
 
 cdef class Alone:
-    """Whole bodies under one state, with nobody to ask: ``Alone(table, state, bindings, *, max_depth=100, marks=0)``.
+    """Whole bodies under one state, of which nothing is to be known: ``Alone(table, state, bindings, *, max_depth=100, marks=0,
+    fields={}, sources={}, hits=None, reader=None)``.
 
-    A body goes through the same pass as any other, which fails at its first stop, and there is no word of why: whoever gets None
-    lets a `Pass` with a resolver find out.
+    A body goes through the same pass as any other, and there is no word of why it is not understood: whoever gets None lets a
+    `Pass` with a resolver find out. It is None at the first stop, but for
+
+    ``fields``  names of fields, as they stand in a body → what goes there; ``sources`` the same in filters of sources
+    ``hits``    each body gets one that is as this one is set. What that leaves is asked of the resolver that ``reader(hits)`` makes
+                of it, which inherits `Hits`, too, and takes its place; what it raises leaves by itself
+
+    ``unknown`` counts the keys in all of them that no definition knows; whoever reads it sets it back.
     """
 
     cdef Table table
@@ -290,25 +231,69 @@ cdef class Alone:
     cdef int root
     cdef int max_depth
     cdef uint64_t marks
+    cdef public uint64_t unknown
+    cdef dict fields
+    cdef dict sources
+    cdef Hits hits
+    cdef object reader
 
-    def __cinit__(self, Table table not None, int state, Bindings bindings not None, *, int max_depth=100, int marks=0):
+    def __cinit__(
+        self, Table table not None, int state, Bindings bindings not None, *, int max_depth=100, int marks=0,
+        dict fields=None, dict sources=None, Hits hits=None, reader=None,
+    ):
         cdef Body one = Body.__new__(Body)
+        if (hits is None) != (reader is None):
+            raise TypeError("hits and what reads on go together")
         one.take(table, bindings, None, state, max_depth)  # or raise
         self.table = table
         self.bindings = bindings
         self.root = state
         self.max_depth = max_depth
         self.marks = marks
+        self.fields = {} if fields is None else dict(fields)
+        self.sources = {} if sources is None else dict(sources)
+        self.hits = hits
+        self.reader = reader
 
-    def rewritten(self, bytes body not None):
-        """The output; None for what is not understood, asks for anything, or has one of the marks."""
+    def rewritten(self, bytes body not None, Py_ssize_t at=0, bytes front=None, Py_ssize_t most=PY_SSIZE_T_MAX):
+        """The output of what stands from ``at`` on; None for what is not understood, asks for anything, has one of the marks, or
+        would be longer than ``most``. ``front``: the head of an HTTP message, which its length and the output are put behind."""
         cdef Body one = Body.__new__(Body)
+        if not 0 <= at <= PyBytes_GET_SIZE(body):
+            raise ValueError("there is no such place")
         one.take(self.table, self.bindings, None, self.root, self.max_depth)
-        one.open(body, True)
-        one.run()
-        if one.w.status != OK or one.w.marks & self.marks:
+        if self.hits is not None:
+            one.hits = self.hits.unread()
+        one.open(body, at, True)
+        while walk(one.w) == STOP:
+            if not self.known(one):
+                return None
+        if one.w.status != OK or one.w.marks & self.marks or one.misses or one.w.end - one.w.base + one.w.grow > most:
             return None
-        return one.close(body, one.w.at if one.w.hold == NULL else one.w.hold, one.w.n_edits, one.w.grow)
+        self.unknown += one.w.unknown
+        return one.close(body, front, one.w.at if one.w.hold == NULL else one.w.hold, one.w.n_edits, one.w.grow)
+
+    cdef bint known(self, Body one) except -1:
+        """Answer a stop. 0: there is nobody to ask, or no answer."""
+        cdef Walker* w = one.w
+        cdef bytes sent
+        if self.hits is None:
+            if w.stop_kind != KIND_FIELD and w.stop_kind != KIND_SOURCE:
+                return False
+            w.omit = NULL
+            token = PyBytes_FromStringAndSize(<const char*>w.stop_start, w.stop_end - w.stop_start)
+            sent = (self.fields if w.stop_kind == KIND_FIELD else self.sources).get(token)
+            if sent is None:
+                return False
+            if sent == token:
+                return True
+            return edit(w, w.stop_start, w.stop_end - w.stop_start, <const uint8_t*>PyBytes_AS_STRING(sent), PyBytes_GET_SIZE(sent))
+        if one.resolver is None:
+            one.hits.hear()
+            one.resolver = one.hits = self.reader(one.hits)
+            w.told = one.hits.tell()
+        one.resolve()
+        return w.status == OK
 
 
 def rewrite(Table table not None, int state, Bindings bindings not None, bytes body not None, resolver=None):
@@ -336,22 +321,31 @@ def rewrite(Table table not None, int state, Bindings bindings not None, bytes b
             fail(w, VIOLATION if w.stop_op == OP_STRIP else UNRESOLVED, w.stop_start)
         if w.status != OK:
             raise failure(w, table)
-        return assemble(w, body, w.at, w.n_edits, w.grow)
+        return assemble(w, body, None, w.at, w.n_edits, w.grow)
     finally:
         walker_give(w)
 
 
-cdef bytes assemble(Walker* w, bytes data, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
-    """The window up to ``limit`` with its edits carried out; ``data`` itself when that is the same."""
+cdef bytes assemble(Walker* w, bytes data, bytes front, const uint8_t* limit, size_t n_edits, ptrdiff_t grown):
+    """The window up to ``limit`` with its edits carried out; ``data`` itself when that is the same. With ``front``, the head of a
+    message, all of that message."""
     cdef const uint8_t* p = w.base
     cdef const Edit* e = w.edits
     cdef const Edit* last = w.edits + n_edits
+    cdef Py_ssize_t size = (limit - p) + grown
     cdef bytes out
     cdef uint8_t* to
-    if n_edits == 0 and limit - p == PyBytes_GET_SIZE(data) and p == <const uint8_t*>PyBytes_AS_STRING(data):
+    if front is not None:
+        front = b"%bcontent-length: %d\r\n\r\n" % (front, size)
+        out = PyBytes_FromStringAndSize(NULL, PyBytes_GET_SIZE(front) + size)
+        to = <uint8_t*>PyBytes_AS_STRING(out)
+        memcpy(to, PyBytes_AS_STRING(front), PyBytes_GET_SIZE(front))
+        to += PyBytes_GET_SIZE(front)
+    elif n_edits == 0 and size == PyBytes_GET_SIZE(data) and p == <const uint8_t*>PyBytes_AS_STRING(data):
         return data
-    out = PyBytes_FromStringAndSize(NULL, (limit - p) + grown)
-    to = <uint8_t*>PyBytes_AS_STRING(out)
+    else:
+        out = PyBytes_FromStringAndSize(NULL, size)
+        to = <uint8_t*>PyBytes_AS_STRING(out)
     while e < last:
         memcpy(to, p, e.at - p)
         to += e.at - p

@@ -5,6 +5,7 @@ from libc.stdlib cimport free
 
 from esproxy._memory cimport DEPTH, GO_ON, NO_MEMORY, STOP, Frame, Walker, fail, more_frames
 from esproxy._table cimport OP_DROP, OP_OMIT, Act, Slot, State, find
+from esproxy._told cimport answer
 
 cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags) noexcept nogil
 cdef int edit_name(Walker* w, int kind, const Act* act, const uint8_t* start, const uint8_t* end, int flags) noexcept nogil
@@ -22,7 +23,7 @@ cdef inline int ask(Walker* w, const uint8_t* start, const uint8_t* end, int kin
     w.stop_end = end
     w.stop_kind = kind
     w.stop_op = op
-    return STOP
+    return STOP if w.told == NULL else answer(w)
 
 
 cdef inline int know(Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags) noexcept nogil:

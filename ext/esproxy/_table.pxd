@@ -17,6 +17,7 @@ cdef enum:
     KIND_INDEX = 3
     KIND_ID = 6
     KIND_ROUTING = 7
+    KIND_FIELD = 8
     KIND_QUERY = 9
     KIND_DOC = 10
     KIND_SETTINGS = 16
@@ -132,8 +133,10 @@ cdef inline const Slot* find(const Names* names, const uint8_t* name, size_t siz
 cdef class Table:
     cdef State* states
     cdef readonly int size
+    cdef readonly int indices  # keys that lead to the name of an index
     cdef readonly tuple reasons
     cdef list _texts  # owns what the names point to
+    cdef int _count(self, const Names* names) except -1
     cdef int _fill(self, State* state, dict row, list states) except -1
     cdef int32_t _target(self, number) except -1
     cdef int _names(self, Names* names, list rows, dict roles) except -1

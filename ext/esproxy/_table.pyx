@@ -23,7 +23,7 @@ _OF_NAMES = frozenset((Op.PREFIX, Op.STRIP, Op.WATCH, Op.OMIT))
 
 NUMBERS = {  # what the core was compiled with, for the test that compares it with esproxy.api.kinds
     "COPY": KIND_COPY, "OPAQUE": KIND_OPAQUE, "REFUSE": KIND_REFUSE, "INDEX": KIND_INDEX, "ID": KIND_ID,
-    "ROUTING": KIND_ROUTING, "QUERY": KIND_QUERY, "DOC": KIND_DOC,
+    "ROUTING": KIND_ROUTING, "FIELD": KIND_FIELD, "QUERY": KIND_QUERY, "DOC": KIND_DOC,
     "SETTINGS": KIND_SETTINGS, "UNKNOWN": KIND_UNKNOWN, "TAGGED": KIND_TAGGED, "SOURCE": KIND_SOURCE,
     "op": {"COPY": OP_COPY, "PREFIX": OP_PREFIX, "STRIP": OP_STRIP, "STOP": OP_STOP, "WRAP": OP_WRAP,
            "REFUSE": OP_REFUSE, "DROP": OP_DROP, "WATCH": OP_WATCH, "OMIT": OP_OMIT},
@@ -47,6 +47,16 @@ cdef class Table:
                 self._fill(&self.states[number], row, states)
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"state {number} of the rule table: {error}") from error
+        for number in range(self.size):
+            self._count(&self.states[number].keys)
+
+    cdef int _count(self, const Names* names) except -1:
+        cdef uint32_t i
+        if names.slots != NULL:
+            for i in range(names.mask + 1):
+                if names.slots[i].state != NULL and names.slots[i].state.kind == KIND_INDEX:
+                    self.indices += 1
+        return 0
 
     def __dealloc__(self):
         cdef int number

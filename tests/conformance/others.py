@@ -43,12 +43,12 @@ class Others:
     all: list[Neighbour] = field(default_factory=lambda: [Neighbour(tenant) for tenant in TENANTS])
     before: dict[str, Any] = field(default_factory=dict)
 
-    def settle(self, client: Callable[[str], WireClient], piped: bool) -> None:
+    def settle(self, client: Callable[[str], WireClient]) -> None:
         """Loads them through the proxy."""
         for place, one in enumerate(self.all):
             names = [NAMES[(place * EACH + step) % len(NAMES)] for step in range(EACH)]
             with closing(client(one.tenant)) as tenant:
-                one.load(tenant, names, {}, piped)
+                one.load(tenant, names, {})
         self.before = self.state()
 
     def marks(self) -> list[bytes]:
@@ -111,7 +111,7 @@ class Others:
 
 def _theirs(metadata: dict[str, Any]) -> dict[str, Any]:
     """Templates, scripts and pipelines by name. A cluster's state lists pipelines, and names the rest."""
-    fronts = tuple(f"{tenant}." for tenant in TENANTS)
+    fronts = tuple(front for tenant in TENANTS for front in (f"{tenant}.", f"{tenant}~"))
     named: list[tuple[str, str, Any]] = [(kind, name, one) for kind in NUMBERED for name, one in metadata.get(kind, {}).items()]
     for kind, inner in NESTED:
         held = metadata.get(kind, {}).get(inner, {})

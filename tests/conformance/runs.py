@@ -71,7 +71,7 @@ def proxied(node: str, placement: str, tests: Iterable[Test], definitions: Defin
         served = serve(node, Path(folder), placement, "engine", anybody=True)
         try:
             others = Others(target)
-            others.settle(served.client, piped=placement == "dedicated")
+            others.settle(served.client)
             return _as_tenant(served.url, others, tests, definitions, log, lambda: made.look(wire)), made
         finally:
             served.stop()  # before the node is emptied: a proxy follows its catalogue

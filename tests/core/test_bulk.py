@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from esproxy.core import Action, Bindings, BulkPass, Kind, Op, Pass, Status
+from esproxy.core import Action, Bindings, BulkPass, Kind, Op, Pass, Status, Table
 from tests.core import bodies, reference
 from tests.core.reference_bulk import bulk
 from tests.core.run import check_cuts, echo, quoted, run
@@ -179,6 +179,48 @@ def test_target_is_asked_when_the_token_changes():
     body = b"".join(b'{"delete":{"_index":%s}}\n' % name for name in names) + b'{"delete":{}}\n{"delete":{"_index":null}}\n'
     assert BulkPass(TABLE, ACTION, UPDATE, None, BINDINGS["copy"], echo, target=target).feed(body, True) != b""
     assert asked == [b'"a"', b'"b"', b'"a"', b'"\\u0061"', b"5", None]
+
+
+PLAIN = [
+    {"keys": {"index": 1, "delete": 1}},
+    {"keys": {"_index": 2, "_id": 3, "v": 4}},
+    {"kind": "INDEX"},
+    {"kind": "ID"},
+    {},
+    {"kind": "DOC"},
+]
+ALIKE = st.sampled_from(
+    [
+        b'{"delete":{"_index":"a","_id":"1"}}', b'{"delete":{"_index":"a","_id":"1"}', b'{"delete":{"_index":"ab"}}',
+        b'{"delete":{"_index":"a","_index":"b"}}', b'{"delete":{"_index":"a","_index":"a"}}', b'{"delete":{"_index":["a","b"]}}',
+        b'{"delete":{"_index":["a"]}}', b'{"delete":[{"_index":"a"}]}', b'{"delete":[{"_index":"a"},{"_index":"a"}]}',
+        b'{"delete":{"_index":"a"},"index":{"_index":"b"}}', b'{"delete":{"_index":"a"},"index":{}}',
+        b'{"delete":{"_index":"a","x":1}}', b'{"index":{"_index":"a"}}',
+        b'{"delete":{"_index":"a"}} x', b'{"delete":{"_index":"a","v":[{"_index":"b"}]}}', b'{"delete":{"_id":"1","_index":"a"}}',
+        b'{"delete":{"_id":"1"}}', b'{"delete":{"_index":"b","v":{}}}', b'{"delete":{"_index":"a","_id":"\xff"}}',
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(ALIKE, min_size=1, max_size=4), st.booleans(), st.integers(0, 80))
+def test_line_that_opens_as_the_last_one_is_read_as_by_itself(lines, named, at):
+    """Targets that are asked for each line, by the oracle, or where the token may be another."""
+    states = PLAIN if named else [PLAIN[0], {"keys": {"_id": 3, "v": 4}}, *PLAIN[2:]]
+    other = {**POOL_ACTIONS, Kind.INDEX: Action(Op.PREFIX, b"other.")}
+    table, bindings = Table(states, []), {b'"a"': Bindings(POOL_ACTIONS)}
+    body = b"".join(line + (b"\n{}\n" if line.startswith(b'{"index') else b"\n") for line in lines)
+
+    def make_plain(resolver):
+        aimed = lambda index: (bindings.get(index, Bindings(other)), 5)  # noqa: E731
+        return BulkPass(table, 0, 5, 5, Bindings({}), resolver, target=aimed)
+
+    ours = run(make_plain, [body[:at], body[at:]])
+    theirs = bulk(body, states, 0, 5, 5, {}, None, lambda index: (POOL_ACTIONS if index == b'"a"' else other, 5))
+    assert (ours.status, ours.offset) == (theirs.status, theirs.offset)
+    if ours.status is Status.OK:
+        for line, expected in zip(ours.output.split(b"\n")[:-1], theirs.lines, strict=True):
+            assert reference.same(reference.tree(line), expected)
 
 
 def test_target_that_misses_is_counted_and_the_pass_goes_on():

@@ -17,7 +17,7 @@ import pytest
 from esproxy.embedded import ENGINES, EmbeddedCluster, Engine, ProgressPrinter
 from tests.engines import CHOICE, memory_folder, progress_on_terminal, upstream_of
 from tests.integration.laboratory import laboratory  # noqa: F401  fixture
-from tests.integration.proxy import all_scenarios, cluster, direct_runs, played, proxies  # noqa: F401  fixtures
+from tests.integration.proxy import all_scenarios, cluster, direct_runs, generated, played, proxies  # noqa: F401  fixtures
 from tests.oracle.placements import PLACEMENTS
 from tests.pairwise import TRANSPORTS, transport_of
 

@@ -23,6 +23,7 @@ import pytest
 from esproxy.embedded import Engine as EngineInfo
 from tests.oracle.answer import Raw
 from tests.oracle.client import WireClient
+from tests.oracle.generated.rounds import Directly, directly
 from tests.oracle.made import Made
 from tests.oracle.neighbours import (
     ALIKE,
@@ -45,6 +46,7 @@ from tests.pairwise import plays
 
 BUSY = "busy"  # one whose state nobody compares: for tests in which another tenant makes and deletes indices
 TENANTS = (TENANT, *OTHERS, BUSY)
+GENERATED, SEED = 150, 1  # calls made by chance in each placement
 SCENARIOS = {scenario.name: scenario for scenario in load()}
 CONFIG = """
 [listen]
@@ -62,6 +64,9 @@ transport = "{transport}"
 [secrets]
 keys = ["{key}"]
 """
+
+
+START_WITHIN = 90  # seconds; a machine with more to do than it has cores takes its time
 
 
 def free_port() -> int:
@@ -118,9 +123,8 @@ def serve(node: str, folder: Path, placement: str, transport: str, more: str = "
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
     served = Served(f"http://127.0.0.1:{ports[0]}", process, log, ports[1])
-    for _ in range(200):
-        if process.poll() is not None:
-            break
+    deadline = time.monotonic() + START_WITHIN
+    while process.poll() is None and time.monotonic() < deadline:
         client = served.client()
         try:
             if client.send("GET", "/", {}, None).status == 200:
@@ -163,10 +167,11 @@ def proxies(node_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @dataclass(slots=True)
 class Direct:
-    """The bare node's answers."""
+    """The bare node's answers; to generated calls, too, if a test is about them."""
 
     engine: Engine
     runs: dict[str, Run]
+    generated: Directly | None = None
 
 
 @pytest.fixture(scope="session")
@@ -184,7 +189,15 @@ def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
             if scenario.runs_on(engine):
                 runs[scenario.name] = play(scenario, node, engine)
                 clear(node)
-    return Direct(engine, runs)
+        generated = any("generated" in getattr(item, "fixturenames", ()) for item in request.session.items)
+        return Direct(engine, runs, directly(node, GENERATED, SEED) if generated else None)
+
+
+@pytest.fixture(scope="session")
+def generated(direct_runs: Direct) -> Directly:
+    """Generated calls as the bare node answers them."""
+    assert direct_runs.generated is not None
+    return direct_runs.generated
 
 
 def wanted(items: list[pytest.Item]) -> list[Scenario]:
@@ -262,14 +275,14 @@ def own_clear(client: WireClient) -> None:
         raise RuntimeError(f"cannot delete the tenant's indices: {raw.status} {raw.body[:300]!r}")
 
 
-def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run], piped: bool) -> Neighbours:
+def settle(node: WireClient, proxy: Callable[[str], WireClient], runs: Iterable[Run]) -> Neighbours:
     """Other tenants with indices of the scenarios' names, loaded through the proxy; what each gets: see ``neighbours.py``."""
     made = creations(runs)
     neighbours = [Neighbour(tenant) for tenant in OTHERS]
     for neighbour in neighbours:
         with closing(proxy(neighbour.tenant)) as client:
             names = SOME | set(made) if neighbour.tenant == EVERYTHING else SOME
-            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {}, piped)
+            neighbour.load(client, sorted(names), made if neighbour.tenant == ALIKE else {})
     decoys = Decoys()
     decoys.load(node, sorted(SOME))
     return Neighbours(node, [*neighbours, decoys], machines(node))
@@ -288,8 +301,7 @@ def cluster(
     node = WireClient(node_url)
     served = proxies.get(placement, transport)
     try:
-        piped = placement == "dedicated"  # pools have no pipelines yet
-        neighbours = settle(node, served.client, direct_runs.runs.values(), piped)
+        neighbours = settle(node, served.client, direct_runs.runs.values())
         here = [name for name in direct_runs.runs if played(request.config, name, engine.family, placement)]
         yield SharedCluster(direct_runs, served, neighbours, placement, neighbours.state(), here)
     finally:

@@ -1,5 +1,5 @@
 """What comes again and again with the same head takes a way of its own through the proxy (``esproxy/shortcut.py``): hostile reads
-are answered there as they were the first time, and show nothing either."""
+are answered there as they were the first time, and show nothing either; plain reads do go there."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.oracle.attacks import ATTACKS
 from tests.oracle.client import WireClient
 
 SOON = 3  # seconds, in which workers have reported what they count
+ROUNDS = 5  # on a busy machine a body often comes after its head, and the request goes the long way
 TIMES = 4  # the first is understood, the second finds it understood, the third has a way of its own and so has the fourth
 HEAD = re.compile(
     rb"(GET|POST) (/\S*_(?:search|count|doc/|source/|explain/|validate/query|field_caps)\S*) HTTP/1\.1\r\n((?:.+\r\n)*)\r\n"
@@ -61,8 +62,8 @@ def test_there_are_reads_among_the_attacks() -> None:
 
 
 def test_hostile_read_is_answered_the_same_again_and_again(cluster: SharedCluster, client: WireClient, transport: str) -> None:
-    if cluster.placement != "dedicated" or transport != "engine":
-        pytest.skip("there is one way to indices in pools, and by way of httpx")
+    if transport != "engine":
+        pytest.skip("there is one way by way of httpx")
     wrong: list[str] = []
     before = short(cluster)
     for label, sent in READS:
@@ -73,10 +74,41 @@ def test_hostile_read_is_answered_the_same_again_and_again(cluster: SharedCluste
         ]
     assert wrong == []
     time.sleep(SOON)
-    assert short(cluster) - before > len(READS) / 10
+    if cluster.placement == "dedicated":  # what is hostile needs thought in pools
+        assert short(cluster) - before > len(READS) / 10
 
 
-def said(answer: Raw) -> object:
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("POST", "/books/_search", b'{"query":{"match_all":{}}}'),
+        ("POST", "/books/_search", b'{"query":{"term":{"k":"red"}},"_source":["k"]}'),
+        ("POST", "/books/_count", b'{"query":{"term":{"k":"red"}}}'),
+        ("GET", "/books/_doc/1", None),
+    ],
+)
+def test_plain_read_goes_the_short_way(
+    cluster: SharedCluster, client: WireClient, transport: str, method: str, target: str, body: bytes | None
+) -> None:
+    if transport != "engine" or cluster.placement not in ("dedicated", "shared"):
+        pytest.skip("there is one way by way of httpx, and nothing sure of mixtures")
+    if cluster.placement == "shared" and body is not None and b'"k"' in body:
+        pytest.skip("neighbours have made the field of the index go by another name")
+    before = short(cluster)
+    headers = {"content-type": "application/json"} if body else {}
+    answers = set()
+    for _ in range(ROUNDS):
+        answers |= {said(client.send(method, target, headers, body)) for _ in range(20)}
+        time.sleep(SOON)
+        if short(cluster) - before > 10:
+            break
+    else:
+        pytest.fail(f"of {20 * ROUNDS} requests {short(cluster) - before} went the short way")
+    assert len(answers) == 1, answers
+    assert b"red" in answers.pop()[1] or target.endswith("_count")
+
+
+def said(answer: Raw) -> tuple[int, bytes]:
     return answer.status, VARIES.sub(b"", answer.body)
 
 

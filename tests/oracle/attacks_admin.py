@@ -152,7 +152,7 @@ for cursor in ("", "garbage", "zenith", "FGluY2x1ZGVfY29udGV4dF91dWlk"):
 
 for place in ("*", "_all", "zenith.*", "*enith*", "*,-books", "zenith.books", "books,zenith.books", "%3Czenith.books%3E", "*:*"):
     get("F05", f"/_resolve/index/{place}?expand_wildcards=all", 200, 400, 404)
-get("F05", "/_resolve/index?name=zenith.books", 400, 404)
+get("F05", "/_resolve/index?name=zenith.books", 400, 404, 405)
 get("F05", "/_resolve/cluster/*", 400, 404, 405)
 
 # --- the node and the cluster ----------------------------------------------------------------------------
@@ -164,7 +164,13 @@ for target in (
     "/_cluster/state", "/_cluster/state/_all/_all", "/_cluster/state/metadata?expand_wildcards=all", "/_cluster/stats",
     "/_cluster/settings?include_defaults=true", "/_cluster/settings?include_defaults&flat_settings", "/_cluster/pending_tasks",
     "/_remote/info", "/_cat/nodes?h=*", "/_cat/nodes?h=*&full_id&format=json", "/_cat/master?h=*", "/_cat/allocation?h=*",
-    "/_cat/nodeattrs?h=*", "/_cat/plugins?h=*", "/_nodes/hot_threads", "/_nodes/usage",
+    "/_cat/nodeattrs?h=*", "/_cat/plugins?h=*", "/_nodes/hot_threads", "/_nodes/usage", "/_nodes/_all/usage/_all",
+    "/_cat/thread_pool?h=*", "/_cat/circuit_breaker?h=*", "/_cat/pending_tasks?h=*", "/_cat/repositories?h=*", "/_cat",
+    "/_cat/snapshots/_all?h=*", "/_cat/snapshots/*?ignore_unavailable=true", "/_cat/segment_replication?h=*&detailed=true",
+    "/_cat/fielddata?h=*", "/_cat/fielddata/*?h=*&format=json", "/_cat/fielddata?fields=*,zenith*", "/_cat/tasks?h=*&detailed",
+    "/_cat/tasks?nodes=*&actions=*&h=*", "/_cat/component_templates?h=*", "/_cat/component_templates/zenith.*,*", "/_info/_all",
+    "/_info/ingest", "/_license", "/_security/_authenticate", "/_snapshot/_all", "/_snapshot/_status", "/_data_stream/*",
+    "/_health_report?verbose=true", "/_cluster/allocation/explain", "/_synonyms", "/_inference/_all", "/_features",
 ):  # fmt: skip
     row("F01", request("GET", target), 200, 400, twin=NODES)
 STATE = request("GET", "/_cluster/state/metadata/books")

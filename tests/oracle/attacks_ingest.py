@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.oracle.attack import RAW, request, row
 
-KEPT = request("PUT", "/_ingest/pipeline/twin", {"processors": [{"set": {"field": "a", "value": 1}}]})
+KEPT = request("PUT", "/_ingest/pipeline/twin", {"processors": [{"set": {"field": "a", "value": "one"}}]})
 WRITTEN = request("PUT", "/books/_doc/piped?pipeline=twin", {"k": "a"})
 SAFE = (200, 201, 400, 404, 409, 500)
 # The victim's name, so that an error may quote what was sent without a dot in it.
@@ -85,7 +85,7 @@ OUT: tuple[dict[str, Any], ...] = (
 for out in OUT:
     for body in (
         {"processors": [out]},
-        {"processors": [{"set": {"field": "a", "value": 1}, **out}]},
+        {"processors": [{"set": {"field": "a", "value": "one"}, **out}]},
         {"processors": [], "on_failure": [out]},
         {"processors": [{"fail": {"message": "x", "on_failure": [out]}}]},
         {"processors": [{"foreach": {"field": "a", "processor": out}}]},

@@ -100,10 +100,10 @@ def _same_order(row: Deviation, one: Any, two: Any) -> None:
             for side in (one, two):
                 for path, items in _lists(side, ("body",)):
                     if matches(pattern, path):
-                        runs = _runs(items, order)
+                        parts = runs(items, order)
                         items[:] = [
                             item
-                            for run in runs
+                            for run in parts
                             for item in sorted(run, key=lambda item: [str(item.get(k)) for k in key.split(",")])
                         ]
 
@@ -116,7 +116,7 @@ def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
         yield path, value
 
 
-def _runs(items: list[Any], order: str) -> list[list[Any]]:
+def runs(items: list[Any], order: str) -> list[list[Any]]:
     """Neighbours that stand in no order of their own: all; those sorted by equal values; those in the order of scores that
     statistics made."""
 

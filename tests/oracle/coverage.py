@@ -16,13 +16,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from esproxy.api.kinds import Kind
 from esproxy.api.routes import ENDPOINTS
-from esproxy.api.tables import Endpoint, Tables, load
+from esproxy.api.tables import Endpoint, Engine, Tables, load
 from tests.oracle.answer import Number
 from tests.oracle.run import Played, Run
 
@@ -186,18 +187,25 @@ def _call(found: Coverage, played: Played) -> None:
 def match(tables: Tables, method: str, target: str) -> tuple[Endpoint, str] | None:
     """The endpoint of a target, as nodes route: segments in order, words before placeholders."""
     segments = [part for part in target.partition("?")[0].split("/") if part]
-    best: tuple[int, Endpoint, str] | None = None
+    for endpoint, template, parts in _routes(tables.engine).get((method, len(segments)), ()):
+        if all(_fits(part, segment) for part, segment in zip(parts, segments, strict=True)):
+            return endpoint, template
+    return None
+
+
+@cache
+def _routes(engine: Engine) -> dict[tuple[str, int], list[tuple[Endpoint, str, list[str]]]]:
+    """By method and number of segments; those with more words first."""
+    tables = load(engine)
+    found: dict[tuple[str, int], list[tuple[Endpoint, str, list[str]]]] = {}
     for name in served(tables):
-        endpoint = tables.endpoints[name]
-        for methods, template in endpoint.urls:
+        for methods, template in tables.endpoints[name].urls:
             parts = [part for part in template.split("/") if part]
-            if method not in methods or len(parts) != len(segments):
-                continue
-            if all(_fits(part, segment) for part, segment in zip(parts, segments, strict=True)):
-                words = sum(not part.startswith("{") for part in parts)
-                if best is None or words > best[0]:
-                    best = (words, endpoint, template)
-    return None if best is None else (best[1], best[2])
+            for method in methods:
+                found.setdefault((method, len(parts)), []).append((tables.endpoints[name], template, parts))
+    for routes in found.values():
+        routes.sort(key=lambda route: -sum(not part.startswith("{") for part in route[2]))
+    return found
 
 
 def _fits(part: str, segment: str) -> bool:

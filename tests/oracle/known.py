@@ -14,19 +14,24 @@ from tests.oracle.scenario import Engine
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
     *("tasks.not_waited_for", "tasks.merging", "tasks.failing", "tasks.under_way", "tasks.wrongly", "tasks.resizing"),
-    *("search_pipelines.keeping", "search_pipelines.running", "search_pipelines.processors"),
-    "search_pipelines.without_processors",
-    *("reindex.copying", "reindex.scripted", "reindex.metadata", "reindex.piped", "reindex.as_task"),
+    *("search_pipelines.running", "search_pipelines.processors"),
+    "reindex.as_task",
     "cursors.all_points_in_time",
-    "resizing.resize",
-    *("ingest.keeping", "ingest.running", "ingest.settings", "ingest.simulating"),
-    "cluster.state",
+    "dashboards.moving",
 )
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
-    ("templates.merging", "GET /unseen", "es os", "dedicated", "of them this one"),
-    ("templates.merging_legacy", "GET /l-unseen", "es os", "dedicated", "the same"),
-    ("templates.merging_legacy", "PUT /l-unseen", "es", "dedicated", "the same"),
+    ("found_os.parameters", "POST /left/_update_by_query?pipeline=true", "os", "per-tenant shared", "not in pools yet"),
+    ("found_es.parameters", "POST /left/_update_by_query?pipeline=true", "es", "per-tenant shared", "not in pools yet"),
+    ("statistics.cat_aliases", "GET /_count?q=seen:1", "os", "dedicated", "a pattern goes over aliases, all itself does not"),
+    ("statistics.cat_aliases", "GET /*/_count?q=seen:1", "os", "dedicated", "a pattern goes over aliases, all itself does not"),
+    (
+        "updates.scripts",
+        'POST /books/_update/1 {"script": "throw new Exception(ctx._index)"}',
+        "es",
+        "dedicated",
+        "the place of a fault within what is written otherwise",
+    ),
     (
         "statistics.search_shards",
         "GET /both/_search_shards",
@@ -44,14 +49,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "per-tenant shared",
         "an id without a scope is not there, so there is no error about it",
     ),
-    (
-        "updates.scripts",
-        'POST /books/_update/1 {"script": "throw new',
-        "es os",
-        "dedicated",
-        "the position in a script that was rewritten",
-    ),
-    ("rare.mapping_roots", "GET /m/_mapping", "es os", "per-tenant", "what was refused to be put is not there"),
     (
         "search.highlighting",
         'POST /_search {"query": {"bool": {"must": [{"term": {"_index"',

@@ -49,10 +49,9 @@ class Neighbour:
     tenant: str
     canary: str = field(default_factory=lambda: "canary" + secrets.token_hex(8))
 
-    def load(self, client: Client, names: Iterable[str], alike: Bodies, piped: bool) -> None:
+    def load(self, client: Client, names: Iterable[str], alike: Bodies) -> None:
         """Fills the tenant's indices, through the proxy; those of ``alike`` as these bodies say, as far as they take a
-        document. ``piped``: pipelines too.
-        """
+        document."""
         names = [*names, f"{self.canary}-own"]
         for name in [*names, f".{self.canary}-hidden"]:
             body = alike.get(name, self.definition(name))
@@ -61,8 +60,7 @@ class Neighbour:
             _ok(client.send("PUT", "/" + quote(name, safe=""), JSON, json.dumps(body).encode()), name)
         self.load_templates(client)
         self.load_scripts(client)
-        if piped:
-            self.load_pipelines(client)
+        self.load_pipelines(client)
         lines: list[object] = []
         for name in names:
             for place, one in enumerate(("1", "2", self.canary)):
@@ -131,7 +129,7 @@ class Decoys:
     tenant: str = "nobody"
 
     def load(self, node: Client, names: Iterable[str]) -> None:
-        Neighbour(self.tenant, self.canary).load(node, names, {}, True)
+        Neighbour(self.tenant, self.canary).load(node, names, {})
         script = {"script": {"lang": "painless", "source": f"ctx._source.stolen = '{self.canary}'"}}
         _ok(node.send("PUT", "/_scripts/nope", JSON, json.dumps(script).encode()), "script")
         pipeline = {"processors": [{"set": {"field": "stolen", "value": self.canary}}]}
@@ -139,12 +137,13 @@ class Decoys:
             _ok(node.send("PUT", f"/_ingest/pipeline/{name}", JSON, json.dumps(pipeline).encode()), "pipeline")
 
     @staticmethod
-    def remove(node: Client) -> None:
-        """Whatever is not an index; those are cleared with all others."""
+    def remove(node: Client, tenants: Iterable[str] = (*OTHERS, TENANT)) -> None:
+        """Whatever is not an index, of these tenants too; indices are cleared with all others."""
+        tenants = tuple(tenants)
         templates = ("/_index_template/*", "/_template/*", "/_component_template/*")
         scripts = [f"/_scripts/{name}" for name in ("nope", *SCRIPTS)]
-        scripts += [f"/_scripts/{tenant}.{name}" for tenant in (*OTHERS, TENANT) for name in SCRIPTS]
-        piped = [f"/_ingest/pipeline/{front}{name}" for name in PIPED for t in (*OTHERS, TENANT) for front in (f"{t}.", f"{t}~")]
+        scripts += [f"/_scripts/{tenant}.{name}" for tenant in tenants for name in SCRIPTS]
+        piped = [f"/_ingest/pipeline/{front}{name}" for name in PIPED for t in tenants for front in (f"{t}.", f"{t}~")]
         piped += [f"/_ingest/pipeline/{name}" for name in (*PIPELINES, *PIPED)]
         for target in (*scripts, *templates, *piped):
             raw = node.send("DELETE", target, {}, None)
@@ -188,11 +187,15 @@ class Neighbours:
     all: list[Neighbour | Decoys]
     machines: frozenset[bytes] = frozenset()  # ids, names and addresses of nodes
 
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        return tuple(one.tenant for one in self.all if isinstance(one, Neighbour))
+
     def leaks(self, raw: Raw) -> list[str]:
         """Whose canary or name the bytes of an answer hold."""
         seen = raw.everything().lower()
         marks = [(one.tenant, one.canary.encode()) for one in self.all]
-        marks += [(f"a physical name of {tenant}", f"{tenant}.".encode()) for tenant in OTHERS if len(tenant) > 1]
+        marks += [(f"a physical name of {tenant}", f"{tenant}.".encode()) for tenant in self.tenants if len(tenant) > 1]
         marks.append((f"a physical name of {TENANT}", f"{TENANT}.".encode()))
         marks += [("a name of the catalogue's", mark) for mark in (b"esproxy~", b"pool~", b"own~", b"one~")]
         return [who for who, mark in marks if mark in seen]
@@ -216,7 +219,7 @@ class Neighbours:
 
     def _prefixed(self, only: frozenset[str]) -> Iterator[Any]:
         """All at once, or in the fewest parts that fit into an address: attacks ask for this after each of theirs."""
-        fronts = tuple(f"{tenant}." for tenant in OTHERS)
+        fronts = tuple(f"{tenant}." for tenant in self.tenants)
         theirs = []
         for name in sorted(physical_indices(self.node)):
             if name in only if not name.startswith(fronts) else not only or name.partition(".")[2] in only:
@@ -230,7 +233,7 @@ class Neighbours:
             yield self._documents(path, b'{"query":{"match_all":{}}}')
 
     def _templates(self) -> Iterator[Any]:
-        fronts = (*(f"{tenant}." for tenant in OTHERS), "base", "logs", "old")
+        fronts = (*(f"{tenant}." for tenant in self.tenants), "base", "logs", "old")
         for kind in ("component_template", "index_template"):
             listed = json.loads(self.node.send("GET", f"/_{kind}", {}, None).body)[f"{kind}s"]
             yield sorted((one for one in listed if one["name"].startswith(fronts)), key=lambda one: one["name"])
@@ -239,10 +242,10 @@ class Neighbours:
 
     def _scripts(self) -> Iterator[Any]:
         found = json.loads(self.node.send("GET", "/_ingest/pipeline", {}, None).body)
-        fronts = tuple(front for tenant in OTHERS for front in (f"{tenant}.", f"{tenant}~"))
+        fronts = tuple(front for tenant in self.tenants for front in (f"{tenant}.", f"{tenant}~"))
         yield {name: body for name, body in found.items() if name.startswith((*fronts, *PIPED, *PIPELINES))}
         scripts = json.loads(self.node.send("GET", "/_cluster/state/metadata?filter_path=metadata.stored_scripts", {}, None).body)
-        kept = {*SCRIPTS, *(f"{tenant}.{script}" for tenant in OTHERS for script in SCRIPTS)}
+        kept = {*SCRIPTS, *(f"{tenant}.{script}" for tenant in self.tenants for script in SCRIPTS)}
         yield {name: body for name, body in scripts.get("metadata", {}).get("stored_scripts", {}).items() if name in kept}
 
     def _pooled(self, only: frozenset[str]) -> Iterator[Any]:
@@ -250,7 +253,7 @@ class Neighbours:
             return
         _ok(self.node.send("POST", f"/{CATALOGUE}/_refresh", {}, None), CATALOGUE)
         kept = self._documents(f"/{CATALOGUE}", b'{"query":{"match_all":{}}}')
-        theirs = [hit["_source"] for hit in kept if hit["_source"].get("tenant") in OTHERS]
+        theirs = [hit["_source"] for hit in kept if hit["_source"].get("tenant") in self.tenants]
         found = []
         for directory in (one for one in theirs if one["kind"] == "directory"):
             entries = {name: entry for name, entry in directory["indices"].items() if not only or name in only}

@@ -41,6 +41,7 @@ class TextMask:
 CLOCK = "measures the clock"
 IDENTITY = "names a node, a cluster or one creation of an index: random"
 SEQUENCE = "counts the writes of everybody in the pool"
+DEALT = "documents are dealt to slices by a hash of their ids as they are stored"
 SHARDS = "the pool's shards, which are not the index's"
 STATES = r"[A-Z]+ \S*/_(stats|segments|recovery|shard_stores|search_shards)\b"
 TASKS = r"[A-Z]+ (/_tasks|/_(update_by_query|delete_by_query|reindex)/\S+/_rethrottle)"
@@ -76,7 +77,9 @@ MASKS = [
     Mask("responses/*/error/failed_shards/*/node", IDENTITY),
     Mask("failures/*/error/failed_shards/*/node", IDENTITY),
     Mask("_shards/failures/*/node", IDENTITY),
+    Mask("responses/*/_shards/failures/*/node", IDENTITY),
     Mask("responses/*/error/failed_shards/*/node", IDENTITY),
+    Mask("**/initial_recovery/_id", IDENTITY),
     Mask("**/hits/*/_node", IDENTITY),
     Mask("profile/shards/*/id", IDENTITY),
     Mask("profile/shards/*/node_id", IDENTITY),
@@ -100,6 +103,8 @@ MASKS = [
     ),
     *(Mask(f"**/{name}", IDENTITY, TASKS) for name in ("id", "node", "node_id", "name", "host", "ip", "*address")),
     Mask("**/_seq_no", SEQUENCE, layouts=POOLS),
+    *(Mask(f"slices/*/{name}", DEALT, r"POST /_reindex\b", layouts=POOLS) for name in ("total", "created", "updated", "batches")),
+    Mask("batches", DEALT, r"POST /_reindex\S*slices", layouts=POOLS),
     Mask("**/_shards/total", SHARDS, layouts=POOLS),
     Mask("**/_shards/successful", SHARDS, layouts=POOLS),
     Mask("**/_shards/skipped", SHARDS, layouts=POOLS),
@@ -125,7 +130,13 @@ KEYS = [
 ]
 TEXT_MASKS = [
     TextMask("node_failures/**/reason", r"(?<=node \[)[^]]+", "<node>", IDENTITY),
-    TextMask("error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED),
+    *(
+        TextMask(f"{at}error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED)
+        for at in ("", "docs/*/", "responses/*/", "items/*/*/")
+    ),
+    TextMask("error/**/reason", r"(?<=simulate_template_)[\w-]{22}", "<uuid>", IDENTITY),
+    TextMask("**/reason", r"(?<=because \")\w+(?=(\[\d\])?\" is null)", "<x>", "named so by the compiler"),
+    TextMask("**/*explanation/**/description", r"(?<=Automaton@)[0-9a-f]+", "<x>", IDENTITY),
     TextMask("error/**/reason", r"(?<=more than one write index \[)[^]]+", in_order, HASHED),
     TextMask("error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
     TextMask("items/*/*/error/**", r"/[\w-]{22}\]", "/<uuid>]", IDENTITY),
@@ -154,6 +165,7 @@ CAT_TEXT = [
     (r"(?<=\s)[\w-]{22}(?=\s|$)", "<uuid>"),
     (r"(?<![\w.-])\d+(\.\d+)?(b|kb|mb|gb)(?=\s|$)", "<size>"),
     (r"(?<=\s)1\d{12}(?=\s|$)", "<millis>"),
+    (r"(?<=\s)\d+(\.\d+)?(ms|s|m)(?=\s|$)", "<duration>"),
     (r"(?<=\s)20\d\d-\d\d-\d\dT[\d:.]+Z(?=\s|$)", "<time>"),
 ]
 CAT_BYTES = [(r"(?<=\s)\d{3,}(?=\s|$)", "<size>")]  # with `bytes=`, sizes are plain numbers

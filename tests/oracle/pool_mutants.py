@@ -35,7 +35,6 @@ UNREACHABLE = {
     ("answer", Kind.PATTERN): "no answer of a pool holds a template",
     ("answer", Kind.PIPELINE): "no answer of a pool names a pipeline",
     ("answer", Kind.SEARCH_PIPELINE): "no answer of a pool names a search pipeline",
-    ("answer", Kind.STORED_SCRIPT): "no answer of a pool names a stored script",
     ("answer", Kind.TEMPLATE): "no answer of a pool names a template",
     ("answer", Kind.TASK): "no answer of a pool names a task",
     ("answer", Kind.SETTINGS): "settings are answered from the catalogue",
@@ -67,6 +66,7 @@ FIRST = {
     ("answer", Kind.TEXT): ("indices.bad_bodies", "bulk.parameters"),
     ("answer", Kind.CURSOR): ("cursors.scrolling",),
     ("answer", Kind.TAGGED): ("aggregations_bucket.terms",),
+    ("answer", Kind.STORED_SCRIPT): ("search.body_parameters",),  # what an error quotes of a script
 }
 
 

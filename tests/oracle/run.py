@@ -61,17 +61,7 @@ def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = N
     for call in scenario.calls:
         if not engine.is_one_of(call.engines):
             continue
-        target = _fill(call.target, saved)
-        body = (
-            None
-            if call.body is None
-            else _fill(call.body.decode("utf-8", "surrogateescape"), saved).encode("utf-8", "surrogateescape")
-        )
-        headers = {"content-type": call.media} if call.media else {}
-        headers.update(call.headers)
-        raw = client.send(
-            call.method, target, {name: _fill(value, saved) for name, value in headers.items() if value is not None}, body
-        )
+        target, body, raw = sent(call, client, saved)
         if watch is not None:
             watch(scenario, call, raw)
         answer = parse(raw, call.method)
@@ -85,6 +75,17 @@ def play(scenario: Scenario, client: Client, engine: Engine, run: Run | None = N
             run.ended = True
             return run
     return run
+
+
+def sent(call: Call, client: Client, saved: dict[str, str]) -> tuple[str, bytes | None, Raw]:
+    """Target and body as they are sent, with what was saved in its places, and what comes back."""
+    target = _fill(call.target, saved)
+    body = call.body
+    if body is not None:
+        body = _fill(body.decode("utf-8", "surrogateescape"), saved).encode("utf-8", "surrogateescape")
+    headers = ({"content-type": call.media} if call.media else {}) | call.headers
+    filled = {name: _fill(value, saved) for name, value in headers.items() if value is not None}
+    return target, body, client.send(call.method, target, filled, body)
 
 
 def _fill(text: str, saved: dict[str, str]) -> str:
@@ -112,6 +113,11 @@ def wipe(client: Client) -> None:
     raw = client.send("DELETE", "/*?expand_wildcards=open,closed,hidden", {}, None)
     if raw.status not in (200, 404):
         raise RuntimeError(f"cannot empty the node: {raw.status} {raw.body[:300]!r}")
+    wipe_beside(client)
+
+
+def wipe_beside(client: Client) -> None:
+    """Deletes what is no index: pipelines, stored scripts, templates."""
     for target in ("/_ingest/pipeline/*", "/_search/pipeline/*", *(f"/_scripts/{script}" for script in SCRIPTS)):
         raw = client.send("DELETE", target, {}, None)
         if raw.status not in (200, 404, 400):

@@ -29,6 +29,7 @@ import base64
 import json
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -182,8 +183,9 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
+@cache
 def load(folder: Path = FOLDER) -> list[Scenario]:
-    """All scenarios, by file and then in the order of the file. Names are ``file.scenario``."""
+    """All scenarios, read once, by file and then in the order of the file. Names are ``file.scenario``."""
     found: list[Scenario] = []
     shared = _read(folder / "_shared.yaml")
     for path in sorted(folder.glob("[!_]*.yaml")):

@@ -140,6 +140,14 @@ def test_missing_npm_is_named_with_what_to_do(tmp_path: Path, monkeypatch) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("engine", list(fetch.SPECS))
+def test_missing_maven_is_named_with_what_to_do(engine: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(fetch.shutil, "which", lambda name: None)
+    with pytest.raises(fetch.FetchError, match=r"Maven is needed to fetch org\.\w+:rest-api-spec:\S+: .* apt-get install maven"):
+        fetch.specs(engine, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_cache_follows_xdg(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert fetch.default_cache() == tmp_path / "esproxy" / "definitions"

@@ -124,14 +124,14 @@ def test_kinds_of_path_parts(tables: Tables, endpoint: str, part: str, kind: Kin
     assert tables.endpoints[endpoint].path[part] is kind
 
 
-# Endpoints that take an index in the path or in a parameter, and one that takes its cursor so.
-TWICE = frozenset(("cat.recovery", "indices.analyze", "indices.clear_cache", "msearch", "scroll"))
+# Endpoints that take an index in the path or in a parameter, one that takes its cursor so, and one its fields.
+TWICE = frozenset(("cat.fielddata", "cat.recovery", "indices.analyze", "indices.clear_cache", "msearch", "scroll"))
 
 
 def test_path_parts_are_no_parameters(tables: Tables) -> None:
     for endpoint in tables.endpoints.values():
         both = endpoint.path.keys() & endpoint.query.keys()
-        assert both <= {"index", "scroll_id"} and (not both or endpoint.name in TWICE), endpoint.name
+        assert both <= {"index", "scroll_id", "fields"} and (not both or endpoint.name in TWICE), endpoint.name
 
 
 def test_engines_have_their_own_spellings() -> None:

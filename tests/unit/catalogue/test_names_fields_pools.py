@@ -203,7 +203,6 @@ def test_family_per_tenant_differs_where_fields_change_how_all_documents_are_rea
         (Plan("shared", {"runtime": {"r": {"type": "long"}}}), "root parameters"),
         (Plan("per-tenant", {"date_detection": False}), "root parameters"),
         (Plan("shared", occasion="data stream"), "data stream"),
-        (Plan("per-tenant", occasion="resize"), "resize"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -4,6 +4,7 @@ import orjson
 import pytest
 
 from esproxy import exact
+from esproxy.answer import is_error
 from esproxy.errors import Failed, Violation
 from esproxy.exchange import Abort, Answer, Calls, Reply, Write
 from esproxy.upstream.engine_api import Failure
@@ -31,6 +32,15 @@ def found(*hits, **more):
 def test_hits_lose_the_prefix_and_documents_stay(gate):
     reply = sent(gate, "GET", "/l/_search").answer(found(hit()))
     assert orjson.loads(reply.body)["hits"]["hits"] == [hit("l")]
+
+
+def test_key_that_no_definition_knows_is_copied_and_counted(gate):
+    new = {"took_by_magic": {"_index": "acme.l"}}
+    assert orjson.loads(sent(gate, "GET", "/l/_search").answer(found(hit(), **new)).body).items() >= new.items()
+    assert gate.unknown_keys == 1
+    (step,) = sent(gate, "GET", "/l/_search").pieces(b'{"took":1,"a":', b"1}")
+    assert isinstance(step, Reply) and step.body == b'{"took":1,"a":1}'
+    assert gate.unknown_keys == 2
 
 
 @pytest.mark.parametrize("index", ["zenith.l", "l", "acme-eu.l", "acmel", "", "ACME.l"])
@@ -261,3 +271,18 @@ def test_indented_answer_is_written_as_nodes_do_to_the_blank() -> None:
         '{\n  "a b" : { },\n  "l" : [ ],\n  "m" : [\n    1,\n    {\n      "n" : null\n    }\n  ],\n'
         '  "t" : "é\\n",\n  "big" : 1.50\n}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "known"),
+    [
+        (404, b'{"error":{"type":"x"},"status":404}', True),
+        (404, b'{\n  "error" : {\n    "type" : "x"\n  }\n}\n', True),
+        (200, b'{"error":"a field of a document"}', False),
+        (404, b'{"_index":"a","_id":"1","found":false}', False),
+        (404, b'{\n  "_index" : "a",\n  "error" : true\n}\n', False),
+        (404, b"", False),
+    ],
+)
+def test_error_is_known_however_it_is_set(status, body, known):
+    assert is_error(status, body) is known

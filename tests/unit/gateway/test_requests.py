@@ -202,6 +202,7 @@ def test_body_from_the_query_string_is_a_body(gate):
         ("PUT", "/l", b'{"mappings":{"dynamic":"false_allow_templates"}}', 400, "mapper_parsing_exception"),
         ("GET", "/_ml", b"", 400, "invalid_index_name_exception"),
         ("PUT", "/_cluster/settings", b"{}", 400, "illegal_argument_exception"),
+        ("POST", "/_snapshot/mine", b"{}", 400, "illegal_argument_exception"),
         ("POST", "/_snapshot", b"{}", 405, None),
     ],
 )

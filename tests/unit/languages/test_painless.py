@@ -221,11 +221,9 @@ def test_rewrite_under_a_source_root_reaches_computed_paths_too() -> None:
     assert rewrite(source, nested, source_root="n1", context=WRITE) == expected
 
 
-HELPER = "String esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substring(9):i.substring(5)} "
-OWN = "String esproxyOwn(def v){return v==null?null:v.substring(v.indexOf(':')+1)} "
-ROUTING = (
-    "String esproxyRouting(def v){if(v==null)return null;String r=v.substring(v.indexOf(':')+1);return r.length()==0?null:r} "
-)
+HELPER = "def esproxyIndex(def i){return i.startsWith('.ds-')?'.ds-'+i.substring(9):i.substring(5)} "
+OWN = "def esproxyOwn(def v){return v==null?null:v.substring(v.indexOf(':')+1)} "
+ROUTING = "def esproxyRouting(def v){if(v==null)return null;String r=v.substring(v.indexOf(':')+1);return r.length()==0?null:r} "
 
 
 @pytest.mark.parametrize(
@@ -327,7 +325,7 @@ def test_restored_text_shows_the_script_as_the_client_wrote_it(source, context):
 def test_rewrite_in_a_pool_names_the_index_and_hides_the_scope() -> None:
     source = "if (ctx._index == 'it\\'s') { ctx._source.r = ctx['_routing'] + ctx._id }"
     written = rewrite(source, same, None, painless.InPool({"pool~it-1": "it's"}), context=WRITE)
-    assert written.startswith("String esproxyIndex(def i){return 'it\\'s'} String esproxyOwn(def v){")
+    assert written.startswith("def esproxyIndex(def i){return 'it\\'s'} def esproxyOwn(def v){")
     assert written.endswith("ctx._source.r = esproxyRouting(ctx['_routing']) + esproxyOwn(ctx._id) }")
     assert painless.restored_in_pool(written) == source
 
@@ -335,7 +333,7 @@ def test_rewrite_in_a_pool_names_the_index_and_hides_the_scope() -> None:
 def test_rewrite_over_several_indices_in_pools_tells_them_apart() -> None:
     source = "doc['_index'].value + doc['_id'].value"
     written = rewrite(source, same, None, painless.InPool({"pool~a-1": "a}", "pool~b-1": "b"}))
-    assert written.startswith("String esproxyIndex(def i){return i=='pool~a-1'?'a}':i=='pool~b-1'?'b':null} String esproxyOwn(")
+    assert written.startswith("def esproxyIndex(def i){return i=='pool~a-1'?'a}':i=='pool~b-1'?'b':null} def esproxyOwn(")
     assert painless.restored_in_pool(written) == source
 
 

@@ -70,7 +70,7 @@ def test_zero_of_a_cell_looks_like_it(cell: str | None, zero: str | None) -> Non
 def test_sum_of_indices_words_sizes_anew() -> None:
     one = {"store": {"size": "600b", "size_in_bytes": 600}, "segments": {"count": 1, "max_unsafe_auto_id_timestamp": -1}}
     assert figures.summed([one, one]) == {
-        "store": {"size": "1.2kb", "size_in_bytes": 1200},
+        "store": {"size": "1.1kb", "size_in_bytes": 1200},
         "segments": {"count": 2, "max_unsafe_auto_id_timestamp": -1},
     }
     assert figures.summed([]) == {}

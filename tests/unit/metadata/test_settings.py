@@ -1,7 +1,7 @@
 import pytest
 
 from esproxy.errors import Refusal
-from esproxy.metadata.settings import restore_settings, rewrite_settings
+from esproxy.metadata.settings import refuse_files, restore_settings, rewrite_settings
 
 
 def physical(name):
@@ -40,10 +40,12 @@ def test_index_goes_to_the_tenants_one_node_wherever_that_is(written, sent):
     assert restored == written
 
 
-def test_id_of_a_node_is_taken_back_where_it_was_put():
-    assert rewrite_settings({"routing.allocation.include": {"_id": None}}, physical, "N") == {
-        "routing.allocation.include": {"_name": None}
-    }
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_id_of_a_node_is_taken_back_where_it_was_put_and_where_it_shows(nothing):
+    written = {"routing.allocation.include": {"_id": nothing}}
+    sent = rewrite_settings(written, physical, "N")
+    assert sent == {"routing.allocation.include": {"_name": nothing, "_id": nothing}}
+    assert restore_settings(sent, physical, physical, lambda node: "N" if node else node) == written
 
 
 @pytest.mark.parametrize("where", ["include._id", "require._name", "exclude._id", "include._ip", "include._host", "include.rack"])
@@ -69,6 +71,22 @@ def test_index_goes_to_no_node_that_is_named_otherwise(where):
 def test_rewrite_settings_refuses_what_reaches_outside(written):
     with pytest.raises(Refusal, match="unknown setting"):
         rewrite_settings(written, physical)
+
+
+@pytest.mark.parametrize("path", ["../../etc", "a/b", "a\\b", "..", ["../x"]])
+@pytest.mark.parametrize("key", ["locale", "language", "lang"])
+def test_dictionary_is_named_and_no_path(key, path):
+    for written in ({"analysis": {"filter": {"h": {"type": "hunspell", key: path}}}}, {f"index.analysis.filter.h.{key}": path}):
+        with pytest.raises(Refusal, match="is no path"):
+            rewrite_settings(written, physical)
+    with pytest.raises(Refusal, match="is no path"):
+        refuse_files({"filter": [{"type": "multiplexer", "filters": [{"type": "hunspell", key: path}]}]})
+
+
+def test_dictionary_may_be_named():
+    written = {"analysis": {"filter": {"h": {"type": "hunspell", "locale": "en_US"}, "s": {"language": "English"}}}}
+    assert rewrite_settings(written, physical) == written
+    refuse_files({"filter": [{"type": "hunspell", "lang": "de-DE"}], "text": "a/b"})
 
 
 def test_restore_settings_takes_names_back():

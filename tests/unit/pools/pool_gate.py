@@ -50,7 +50,8 @@ class Gate:
     def ask(
         self, method: str, target: str, body: Any = b"", node: Callable[[Send], Any] | None = None, tenant: str = "acme"
     ) -> tuple[int, Any]:
-        """Status and body of the client's answer. ``node`` answers what is sent upstream: a tree, (status, tree) or an Answer."""
+        """Status and body of the client's answer. ``node`` answers what is sent upstream: a tree, (status, tree), an Answer, or
+        an error that the procedure hears of."""
         raw = body if isinstance(body, bytes) else orjson.dumps(body)
         headers = [(b"x-tenant", tenant.encode()), *(JSON if raw else [])]
         exchange, step = self.gateway.open(Head(method, target.encode(), headers), raw, True)
@@ -67,7 +68,7 @@ class Gate:
         value: Any = None
         while True:
             try:
-                wish = need.procedure.send(value)
+                wish = need.procedure.throw(value) if isinstance(value, Exception) else need.procedure.send(value)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             except Exception as error:
@@ -80,12 +81,12 @@ class Gate:
                 assert isinstance(wish, Wait), wish
                 value = None
 
-    def _answered(self, send: Send, node: Callable[[Send], Any]) -> Answer:
-        if send.target.startswith(b"/esproxy~"):
+    def _answered(self, send: Send, node: Callable[[Send], Any]) -> Any:
+        if send.target.startswith((b"/esproxy~catalogue", b"/esproxy~members")):
             return self._catalogue(send)
         self.sends.append(send)
         found = node(send)
-        if isinstance(found, Answer):
+        if isinstance(found, Answer | Exception):
             return found
         status, tree = found if isinstance(found, tuple) else (200, found)
         return Answer(status, list(JSON), tree if isinstance(tree, bytes) else orjson.dumps(tree))

@@ -37,6 +37,13 @@ def test_search_foreign_hit_is_withheld(foreign: dict[str, Any]) -> None:
     assert it.gateway.violations == 1
 
 
+def test_search_key_that_no_definition_knows_is_copied_and_counted() -> None:
+    it = gate()
+    status, answer = it.ask("GET", "/logs/_search", b"", lambda send: hits(hit("pool~logs-1", "acme.17:9"), took_by_magic=3))
+    assert status == 200 and answer["took_by_magic"] == 3
+    assert it.gateway.unknown_keys == 1
+
+
 def test_search_id_without_an_index_is_withheld() -> None:
     assert gate().ask("GET", "/logs/_search", b"", lambda send: hits({"_id": "acme.17:1"}))[0] == 500
 
@@ -216,7 +223,7 @@ def test_without_lease_every_request_looks_for_itself() -> None:
 def test_answer_over_indices_that_share_a_physical_one_is_named_however_it_is_cut(cut: int) -> None:
     cluster = gate().gateway.clusters["main"]
     plan = SimpleNamespace(
-        fields={}, scripts={}, stored={}, cluster=cluster, typed=False, owner=lambda: SimpleNamespace(id="acme")
+        fields={}, looked_up=set(), scripts={}, stored={}, cluster=cluster, typed=False, owner=lambda: SimpleNamespace(id="acme")
     )
     targets = [
         Target("acme", name, Entry(n, "shared", "pool~x", "pool~x-1", OPEN), Index("acme", name, n, "shared", "pool~x", {}, {}))

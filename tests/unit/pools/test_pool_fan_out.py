@@ -77,7 +77,7 @@ def test_total_that_is_not_counted_stays_so() -> None:
     assert answer["hits"]["total"] == -1
 
 
-@pytest.mark.parametrize("body", [{"aggs": {"a": {"max": {"field": "n"}}}}, {"collapse": {"field": "k"}}])
+@pytest.mark.parametrize("body", [{"aggs": {"a": {"top_hits": {"sort": "n"}}}}, {"collapse": {"field": "k"}}])
 def test_what_cannot_be_merged_is_refused(body: Any) -> None:
     it = nested()
     status, answer = it.ask("POST", "/logs,books/_search", body)
@@ -240,7 +240,7 @@ def test_search_over_objects_in_an_msearch_is_one_for_each_and_merged_in_its_pla
 
 def test_search_of_an_msearch_that_cannot_be_merged_is_an_error_in_its_place() -> None:
     it = nested("elasticsearch")
-    lines = [{"index": "logs"}, {}, {"index": "logs,books"}, {"aggs": {"a": {"max": {"field": "n"}}}}]
+    lines = [{"index": "logs"}, {}, {"index": "logs,books"}, {"aggs": {"a": {"top_hits": {"sort": "n"}}}}]
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
     one = {"status": 200, **hits(found(17, "1"))}
     status, answer = it.ask("POST", "/_msearch", body, lambda send: {"took": 1, "responses": [one, {"status": 200, **hits()}]})

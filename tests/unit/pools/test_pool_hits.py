@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from esproxy import core
 from esproxy.catalogue.documents import OPEN, Entry, Index
 from esproxy.errors import EsproxyError
 from esproxy.exact import dumps
 from esproxy.rewriting.restore import PoolAnswer, PoolWalk
 from esproxy.tenancy.dedicated import DedicatedTarget
-from esproxy.tenancy.target import Target
+from esproxy.tenancy.target import Target, answer_bindings
 from tests.unit.pools.pool_gate import gate, hits
 
 
@@ -125,6 +126,48 @@ def test_hits_of_known_indices_lose_their_scopes(found: list[bytes], cut: int) -
     out = answered(PoolAnswer, body_of(found), cut)
     assert isinstance(out, bytes) and b"pool~" not in out and b"acme." not in out
     assert len(orjson.loads(out)["hits"]["hits"]) == len(found)
+
+
+def read_alone(key: str, body: bytes) -> bytes | str:
+    """As ``Form.restore`` reads it. Of what it does not give there is no word, where it is not Python's."""
+    plan, own = PLAN, TARGETS[key]
+    view = PoolAnswer(plan, [own], {})  # type: ignore[arg-type]
+    view.expect()
+    state, bindings = plan.cluster.engine.tables.endpoints["search"].response, answer_bindings([own], keep_tags=True)
+    alone = core.Alone(plan.cluster.engine.grammar, state, bindings, max_depth=1000, hits=view, reader=view.reads_on)
+    try:
+        out = alone.rewritten(body)
+    except (EsproxyError, ValueError):
+        out = None
+    return "nothing" if out is None else out
+
+
+def read_by_one(key: str, body: bytes) -> bytes | str:
+    plan: Any = PLAN
+    plan.typed = False
+    try:
+        walk = PoolWalk(plan, plan.cluster.engine.tables.endpoints["search"].response, PoolAnswer(plan, [TARGETS[key]], {}))
+        return walk.feed(body, True)
+    except EsproxyError:
+        return "nothing"
+    finally:
+        plan.typed = True
+
+
+ONE = ["shared", "sharded", "joined", "nested"]
+
+
+@given(key=st.sampled_from(ONE), data=st.data())
+def test_pass_that_has_no_words_gives_what_the_other_gives(key: str, data: st.DataObject) -> None:
+    body = body_of(data.draw(st.lists(st.one_of(ANY, of(key), of(key), of(key)), max_size=5)))
+    assert read_alone(key, body) == read_by_one(key, body)
+
+
+@given(key=st.sampled_from(ONE), data=st.data())
+def test_hits_of_one_index_need_no_words(key: str, data: st.DataObject) -> None:
+    found = data.draw(st.lists(of(key), max_size=5))
+    out = read_alone(key, body_of(found))
+    assert isinstance(out, bytes) and len(orjson.loads(out)["hits"]["hits"]) == len(found)
 
 
 @pytest.mark.parametrize("key", ["shared", "nested"])

@@ -459,3 +459,24 @@ def test_filter_path_does_not_filter_a_document() -> None:
     it = gate()
     status, answer = it.ask("GET", "/logs/_source/1?filter_path=nope", b"", lambda send: {"w": 1})
     assert (status, answer) == (200, {"w": 1})
+
+
+@pytest.mark.parametrize("engine", ["opensearch", "elasticsearch"])
+@pytest.mark.parametrize("endpoint", ["_update_by_query", "_delete_by_query", "_search", "_count"])
+@pytest.mark.parametrize("body", [b"[]", b"null", b'"query"', b"5", b" true", b'["query"]', b'[{"query":{"match_all":{}}}]'])
+def test_search_that_is_no_object_and_has_no_place_for_a_filter_is_not_sent(engine: str, endpoint: str, body: bytes) -> None:
+    it = gate(engine)
+    for _ in range(3):
+        status, told = it.ask("POST", f"/logs/{endpoint}", body)
+        assert status == 400 and told["error"]["reason"].startswith("Expected [START_OBJECT] but found [")
+    assert it.sends == []
+    assert it.ask("POST", f"/logs/{endpoint}", b" " + orjson.dumps({"query": {"match_all": {}}}), lambda send: hits())[0] == 200
+    assert TERM in it.body["query"]["bool"]["filter"]
+
+
+@pytest.mark.parametrize("endpoint", ["_update_by_query", "_delete_by_query"])
+def test_more_slices_than_nodes_take_are_not_asked_for(endpoint: str) -> None:
+    it = gate()
+    status, told = it.ask("POST", f"/logs/{endpoint}?slices=1025", {"query": {"match_all": {}}})
+    assert status == 400 and "The number of slices [1025] is too large" in told["error"]["reason"] and it.sends == []
+    assert it.ask("POST", f"/logs/{endpoint}?slices=1024", {"query": {"match_all": {}}}, lambda send: hits())[0] == 200

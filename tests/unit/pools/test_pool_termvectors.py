@@ -123,3 +123,13 @@ def test_filter_that_no_node_comes_to_the_end_of_is_refused(value: Any) -> None:
     ):
         assert it.ask("POST", target, given)[0] == 400
     assert it.sends == []
+
+
+@pytest.mark.parametrize("layout", ["shared", "per-tenant", "dedicated"])
+@pytest.mark.parametrize("engine", ["opensearch", "elasticsearch"])
+@pytest.mark.parametrize("target", ["/logs/_termvectors/1", "/logs/_termvectors", "/logs/_mtermvectors", "/_mtermvectors"])
+@pytest.mark.parametrize("body", [b"[]", b"5", b'"x"', b"null", b"[[]]"])
+def test_body_that_a_node_would_never_come_to_the_end_of_is_not_sent(layout: str, engine: str, target: str, body: bytes) -> None:
+    it = gate(engine, layout=layout)
+    status, told = it.ask("POST", target, body)
+    assert status == 400 and "must be an object" in told["error"]["reason"] and it.sends == []

@@ -224,7 +224,7 @@ def test_search_pipeline_of_nothing_is_let_through() -> None:
     it = gate("opensearch")
     assert it.ask("POST", "/logs/_search", {"search_pipeline": {}}, lambda send: hits())[0] == 200
     assert it.body["search_pipeline"] == {}
-    made = {"request_processors": [{"filter_query": {"query": {"match_all": {}}}}]}
+    made = {"request_processors": [{"script": {"source": "ctx._source.size = 1"}}]}
     assert it.ask("POST", "/logs/_search", {"search_pipeline": made}, lambda send: hits())[0] == 400
 
 

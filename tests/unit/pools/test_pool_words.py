@@ -113,17 +113,6 @@ def test_multi_get_lets_the_node_say_what_is_missing(doc: dict[str, Any], sent: 
     assert it.body == {"docs": [sent]}
 
 
-def test_pipeline_is_not_there() -> None:
-    it = gate()
-    error = {"type": "illegal_argument_exception", "reason": "pipeline with id [acme~absent~nope] does not exist"}
-    _, answer = it.ask("PUT", "/logs/_doc/1?pipeline=nope", {}, lambda send: (400, {"error": {**error, "root_cause": [error]}}))
-    assert b"pipeline=acme~absent~nope" in it.sent.target
-    assert answer["error"]["reason"] == "pipeline with id [nope] does not exist"
-    it = gate()
-    it.ask("PUT", "/logs/_doc/1?pipeline=_none", {}, lambda send: DONE)
-    assert b"pipeline=_none" in it.sent.target
-
-
 def test_alias_that_is_required_and_not_there_makes_nothing() -> None:
     it = gate()
     for target in ("/fresh/_doc/1?require_alias=true", "/logs/_doc/1?require_alias=true"):

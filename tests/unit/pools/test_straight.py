@@ -12,8 +12,11 @@ import pytest
 from esproxy import gateway as gateways
 from esproxy.catalogue import names
 from esproxy.catalogue.documents import CLOSED, GONE, OPEN, Directory, Entry, Field, Index
+from esproxy.errors import EsproxyError
 from esproxy.exchange import Abort, Need, Reply, Send, Step, Write
 from esproxy.heads import AnswerHead, Head
+from esproxy.pools.straight import ASKING, Search, derived
+from esproxy.pools.straight import straight as go
 from tests.oracle.scenario import load
 from tests.unit.pools.pool_gate import JSON, LONG, TEXT, Gate, directory, gate, hit, hits
 
@@ -198,6 +201,46 @@ def test_document_by_id_takes_no_procedure() -> None:
 )
 def test_search_that_may_need_more_is_a_procedure(target: str, body: Any) -> None:
     assert isinstance(first_step(gate(), target, body), Need)
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_body_without_an_asking_text_asks_for_nothing_more(engine: str, placement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``Search.sent`` looks closer only where such a text is."""
+    forms: list[Search] = []
+    monkeypatch.setattr(gateways, "straight", lambda *given: (found := go(*given), found and forms.append(found.form))[0])
+    gate(engine, **PLACEMENTS[placement]).ask("POST", "/logs/_search", {"query": {"match_all": {}}}, lambda send: hits())
+    (form,) = forms
+    quiet = 0
+    for _, _, body in SEARCHES.values():
+        others = (b"query", b"profile"), (b"size", b"explain"), (b"w", b"\\u0077")
+        for variant in (body, *(body.replace(*other) for other in others)):
+            if form.rewrite.rewritten(variant) is not None and not ASKING.are_in(variant):
+                assert not form._asks(variant, 0, form.neutral) and not derived(variant), variant
+                quiet += 1
+    assert quiet > 5
+
+
+@pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_body_that_goes_without_a_word_is_the_one_that_is_sent(
+    engine: str, placement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms: list[Search] = []
+    monkeypatch.setattr(gateways, "straight", lambda *given: (found := go(*given), found and forms.append(found.form))[0])
+    it = gate(engine, **PLACEMENTS[placement])
+    it.ask("POST", "/logs/_search", {"query": {"match_all": {}}}, lambda send: hits())
+    form, went = forms[0], 0
+    for _, _, body in SEARCHES.values():
+        try:
+            alone = form.sent(body)
+        except (EsproxyError, orjson.JSONDecodeError):
+            continue  # the procedure says it
+        if alone is not None and body:
+            outcome(it, ("POST", "/logs/_search", body), ANSWERS["hits"])
+            assert [(send.target, send.body) for send in it.sends] == [(form.upstream, alone)]
+            went += 1
+    assert went > 20
 
 
 # --- what it rests on --------------------------------------------------------------------------------------

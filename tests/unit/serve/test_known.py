@@ -188,7 +188,7 @@ def test_no_more_than_two_generations_are_kept(monkeypatch):
         heads.keep(number, 0, b"GET /%d HTTP/1.1\r\n\r\n" % number)
         heads.keep(-1, 0, GET) if heads.find(GET) is None else None
     assert len(heads.recent.young) <= 10 and len(heads.recent.old) <= 10
-    assert heads.find(GET) == (-1, b"") and heads.find(b"GET /1 HTTP/1.1\r\n\r\n") is None
+    assert heads.find(GET) == (-1, len(GET)) and heads.find(b"GET /1 HTTP/1.1\r\n\r\n") is None
 
 
 @pytest.mark.parametrize("data", [b"", b"\r\n\r\n", b"GET", b"x" * LONGEST + b"\r\n\r\n"])

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from types import SimpleNamespace
-
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
 from esproxy.cluster import Cluster
-from esproxy.gateway import Gateway
 from esproxy.heads import Head
-from esproxy.serve import short
-from esproxy.serve.asgi import DataApp
-from esproxy.serve.driver import Proxy
-from esproxy.serve.protocol import ClientConnection
-from esproxy.upstream.client import Engine
-from esproxy.upstream.connection import Connection
-from esproxy.upstream.flight import EngineFlight
-from esproxy.upstream.spec import ClusterSpec
 from tests.unit.gateway.whole import INFO, gateway
+from tests.unit.serve.sides import Side, answered, asked, both
 
 NODE = "http://127.0.0.1:9"
 FOUND = b'{"_index":"acme.books","_id":"1","_version":1,"found":true,"_source":{"a":1}}'
@@ -30,142 +16,13 @@ MISSING = b'{"error":{"type":"index_not_found_exception","reason":"no index [acm
 MATCH = b'{"query":{"match":{"a":"b"}}}'
 
 
-def asked(method: bytes, target: bytes, body: bytes = b"", *lines: bytes) -> bytes:
-    length = [b"content-type: application/json", b"content-length: %d" % len(body)] if body else []
-    return b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), b"host: a", b"x-tenant: acme", *length, *lines, b"", body])
-
-
-def answered(body: bytes, *lines: bytes, status: bytes = b"200 OK") -> bytes:
-    told = [b"content-type: application/json", *lines, b"content-length: %d" % len(body)]
-    return b"\r\n".join([b"HTTP/1.1 " + status, *told, b"", body])
-
-
 SEARCH, GET = asked(b"POST", b"/books/_search", MATCH), asked(b"GET", b"/books/_doc/1")
 OF_SEARCH, OF_GET = answered(HITS), answered(FOUND)
 
 
-class Transport:
-    """A socket that records. ``full``: what was written stays in its buffer."""
-
-    def __init__(self, name: str, log: list[object]) -> None:
-        self.name, self.log, self.closing, self.full = name, log, False, 0
-
-    def write(self, data: bytes) -> None:
-        if self.log and self.log[-1][:2] == (self.name, "write"):  # whether it leaves in one piece or two does not matter
-            data = self.log.pop()[2] + data
-        self.log.append((self.name, "write", data))
-
-    def end(self, how: str) -> None:
-        if not self.closing:
-            self.closing = True
-            self.log.append((self.name, how))
-
-    def close(self) -> None:
-        self.end("close")
-
-    def abort(self) -> None:
-        self.end("abort")
-
-    def pause_reading(self) -> None:
-        self.log.append((self.name, "pause"))
-
-    def resume_reading(self) -> None:
-        self.log.append((self.name, "resume"))
-
-    def is_closing(self) -> bool:
-        return self.closing
-
-    def can_write_eof(self) -> bool:
-        return False
-
-    def get_write_buffer_size(self) -> int:
-        return self.full
-
-    def get_extra_info(self, name: str, default: object = None) -> object:
-        return ("127.0.0.1", 9) if name in ("peername", "sockname") else default
-
-
-class Side:
-    """A client's connection, and two to the node."""
-
-    def __init__(self, *, straight: bool, engine: str = "opensearch") -> None:
-        self.log: list[object] = []
-        self.now = 0.0
-        self.placed: list[EngineFlight] = []  # flights that need a new connection
-        self.gateway: Gateway = gateway(engine)
-        if not straight:
-            self.gateway.shortcut = lambda head: None  # type: ignore[method-assign]
-        self.engine = Engine({"main": ClusterSpec([NODE], idle_timeout=1e9)}, clock=lambda: self.now)
-        self.place, self.engine._place = self.engine._place, self.placing  # type: ignore[method-assign]
-        self.app = DataApp(Proxy(self.gateway, self.engine))
-        self.app.sweeper = SimpleNamespace(watch=lambda *_: None)
-        self.client = self.connect()
-        cluster = self.engine.clusters["main"]
-        (self.node,) = cluster.nodes
-        for name in ("spare", "node"):
-            connection = Connection(self.engine, cluster, self.node)
-            connection.connection_made(Transport(name, self.log))
-            self.node.connections.add(connection)
-            self.node.idle.append(connection)
-
-    def placing(self, flight: EngineFlight) -> bool:
-        if self.node.idle and not flight.attempt:
-            return self.place(flight)
-        self.placed.append(flight)
-        return True
-
-    def connect(self) -> ClientConnection:
-        made = ClientConnection(self.app, ServerState(), uvicorn.Config(self.app), asyncio.get_running_loop())
-        made.connection_made(Transport("client", self.log))
-        return made
-
-    def busy(self) -> Connection:
-        (connection,) = [each for each in self.node.connections if each.flight is not None]
-        return connection
-
-    def respond(self, answer: bytes) -> None:
-        """The node answers, if it has been asked."""
-        busy = [each for each in self.node.connections if each.flight is not None]
-        self.log.append(("asked", len(busy), [flight.send for flight in self.placed]))
-        for connection in busy:
-            connection.data_received(answer)
-
-    def ask(self, request: bytes, answer: bytes) -> None:
-        self.client.data_received(request)
-        self.busy().data_received(answer)
-
-    def told(self) -> list[object]:
-        stats = self.app.proxy.stats.take()
-        return [*self.log, stats["in_flight"], stats["requests"], stats["disconnects"], stats["bugs"], self.gateway.violations]
-
-
-Story = Callable[[Side], None]
-
-
-async def both(story: Story, *, engine: str = "opensearch", warm: tuple[bytes, bytes] = (SEARCH, OF_SEARCH), monkeypatch) -> int:
-    """Play it on both ways, where ``warm`` has come before; how often something went straight."""
-    gone: list[bool] = []
-    go = short.go
-    monkeypatch.setattr("esproxy.serve.protocol.go", lambda *args: gone.append(go(*args)) or gone[-1])
-    logs = []
-    for straight in (False, True):
-        side = Side(straight=straight, engine=engine)
-        for _ in range(3):
-            side.ask(*warm)
-        side.log.clear()
-        before = sum(gone)
-        story(side)
-        logs.append(side.told())
-        side.client.connection_lost(None)
-        side.engine._sweeper.cancel()
-    assert logs[0] == logs[1]
-    assert len(logs[0]) > 5
-    return sum(gone) - before
-
-
 @pytest.fixture
 def play(monkeypatch):
-    return lambda story, **options: both(story, monkeypatch=monkeypatch, **options)
+    return lambda story, **options: both(story, **{"warm": (SEARCH, OF_SEARCH), "monkeypatch": monkeypatch, **options})
 
 
 # --- what is asked ---------------------------------------------------------------------------------------
@@ -266,6 +123,7 @@ async def test_cluster_that_is_known_anew_is_asked_by_its_own_tables(play):
 ANSWERS = {
     "other-index": answered(HITS.replace(b"acme.books", b"zenith.books")),
     "prefix-alone": answered(HITS.replace(b"acme.books", b"acme")),
+    "unknown-key": answered(HITS[:-1] + b',"took_by_magic":1}'),
     "error": answered(MISSING, status=b"404 Not Found"),
     "error-200": answered(MISSING),
     "not-json": answered(b"<html>"),
@@ -311,6 +169,15 @@ async def test_violation_on_the_straight_way_is_withheld_and_counted(play):
         assert not any(b"zenith" in entry[2] for entry in side.log if entry[:2] == ("client", "write"))
 
     assert await play(story) == 1
+
+
+async def test_key_that_no_definition_knows_is_counted_on_the_straight_way(play):
+    def story(side: Side) -> None:
+        for _ in range(2):
+            side.ask(SEARCH, ANSWERS["unknown-key"])
+        assert side.gateway.unknown_keys == 2
+
+    assert await play(story) == 2
 
 
 @pytest.mark.parametrize("size", [1, 20, len(OF_SEARCH) - 1])
@@ -460,7 +327,7 @@ async def test_engine_without_an_idle_connection_is_asked_for_one(play):
 
 
 async def test_heads_are_told_apart_by_tenant():
-    side = Side(straight=True)
+    side = Side(straight=True, made=gateway())
     for _ in range(3):
         side.ask(SEARCH, OF_SEARCH)
     other = SEARCH.replace(b"x-tenant: acme", b"x-tenant: zenith")

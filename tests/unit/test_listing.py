@@ -1,29 +1,41 @@
-"""``esproxy routes`` and ``esproxy rules``: the tables as text."""
+"""``esproxy routes``, ``esproxy rules`` and docs/endpoints.md: the tables as text."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from esproxy.api.routes import ENDPOINTS
 from esproxy.api.tables import load
 from esproxy.cli import main
-from esproxy.listing import ENGINES, routes, rules
+from esproxy.listing import ENGINES, page, routes, rules
+
+PAGE = Path(__file__).parents[2] / "docs" / "endpoints.md"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_endpoint_is_printed_with_how_it_is_served(engine):
+def test_every_endpoint_is_printed_with_how_it_is_served_or_why_not(engine):
     lines = list(routes(engine))
-    known = load(engine).endpoints
-    assert {line.split("  ")[1] for line in lines} == ENDPOINTS.keys() & known.keys()
-    assert len(lines) == sum(len(known[name].urls) for name in ENDPOINTS.keys() & known.keys())
+    tables = load(engine)
+    assert {line.split("  ")[1] for line in lines} == tables.endpoints.keys() | tables.refused.keys()
+    assert len(lines) == sum(len(one.urls) for one in tables.endpoints.values()) + sum(map(len, tables.refused.values()))
     assert all(line.split("  ")[2].startswith(("rewritten, in ", "made by the proxy, in ", "refused: ")) for line in lines)
 
 
 def test_routes_tell_where_they_are_served(capsys):
     assert main(["routes", "--engine", "opensearch", " /{index}/_search "]) == 0
     assert capsys.readouterr().out == "GET POST /{index}/_search  search  rewritten, in every layout\n"
-    assert main(["routes", "_reindex "]) == 0
-    assert capsys.readouterr().out == "POST /_reindex  reindex  rewritten, in dedicated\n"
+    assert main(["routes", "/_reindex  reindex "]) == 0
+    assert capsys.readouterr().out == "POST /_reindex  reindex  rewritten, in every layout\n"
+
+
+def test_routes_tell_why_not(capsys):
+    assert main(["routes", "/_cluster/reroute "]) == 0
+    assert capsys.readouterr().out.startswith("POST /_cluster/reroute  cluster.reroute  refused: machines, and where shards lie")
+
+
+def test_page_of_endpoints_is_current():
+    assert PAGE.read_text() == page(), "run: python -m esproxy.listing > docs/endpoints.md"
 
 
 def test_rules_tell_kinds_and_reasons(capsys):
