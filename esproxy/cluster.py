@@ -28,9 +28,9 @@ engine = cache(Engine)
 
 class Cluster:
     """One cluster. ``product``: it is Elasticsearch, whose clients look for the product header on every answer; ``before_9``: one
-    that reads expressions and words errors otherwise than the newest does."""
+    that reads expressions and words errors otherwise than the newest does; ``before_3``: such a one of OpenSearch."""
 
-    __slots__ = ("before_9", "engine", "info", "name", "product", "unknown_keys")
+    __slots__ = ("before_3", "before_9", "engine", "info", "name", "product", "unknown_keys")
 
     def __init__(self, name: str, engine_name: str, info: dict[str, Any]) -> None:
         self.name = name
@@ -40,3 +40,4 @@ class Cluster:
         self.product = self.engine.name == "elasticsearch"
         major = str(info.get("version", {}).get("number", "")).partition(".")[0]
         self.before_9 = self.product and major.isdigit() and int(major) < 9
+        self.before_3 = not self.product and major.isdigit() and int(major) < 3

@@ -34,7 +34,7 @@ from esproxy.pools.settings import flat_all, flat_settings
 from esproxy.procedures.fill import Filling
 from esproxy.tenancy.blocks import BLOCKS
 from esproxy.tenancy.expressions import concrete
-from esproxy.tenancy.one_name import check_new_name
+from esproxy.tenancy.one_name import check_new_name, unresolved
 from esproxy.tenancy.target import Target
 
 SHARDS = "index.number_of_shards"
@@ -109,6 +109,8 @@ def _source(request: Pooled, target: str) -> Steps[Target]:
     name = yield from request.dated(request.parts["index"], single=True)
     directory = yield from request.directory([name])
     if name not in directory.indices or not concrete(directory, name):
+        if request.plan.cluster.before_3 and name in directory.aliases and directory.aliases[name].now:
+            raise unresolved(name)  # it takes an alias for an index that is not there, newer ones fail at both alike
         yield from check_free(request, target)
         raise Apart
     request.sight.use([name])

@@ -35,6 +35,11 @@ def no_alias(name: str) -> Refusal:
     return Refusal(reason, status=404, type="index_not_found_exception", index=name, index_uuid="_na_")
 
 
+def unresolved(name: str) -> Refusal:
+    """What a node says where a name that it has not resolved is no index's."""
+    return Refusal(f"no such index [{name}]", status=404, type="index_not_found_exception", index=name, index_uuid="_na_")
+
+
 def missing(name: str, product: bool, before_9: bool) -> Refusal:
     """What a node says where exactly one index is named."""
     if before_9 and name.startswith("-"):

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from esproxy.catalogue import names
-from esproxy.catalogue.documents import FILLING, OPEN, Entry, Index
+from esproxy.catalogue.documents import FILLING, OPEN, Alias, Entry, Index
+from esproxy.cluster import Cluster
 from esproxy.errors import Failed, Refusal, UpstreamFailed, Violation
 from esproxy.exchange import Answer, Call, Send
 from esproxy.heads import Head
@@ -302,3 +303,13 @@ def test_taken_name_is_refused() -> None:
         "PUT", "/logs/_clone/books", node=lambda send: (404, {"error": {"type": "t", "reason": "x"}, "status": 404})
     )
     assert status == 400 and told["error"]["type"] == "resource_already_exists_exception"
+
+
+@pytest.mark.parametrize(("version", "status"), [("2.19.1", 404), ("3.8.0", 500)])
+def test_alias_as_source_is_an_index_that_is_not_there_before_opensearch_3(version: str, status: int) -> None:
+    made = gate("opensearch", fields={}, aliases={"named": Alias({"logs": {}})})
+    made.gateway.clusters["main"] = Cluster("main", "opensearch", {"version": {"number": version, "distribution": "opensearch"}})
+    told = made.ask("PUT", "/named/_clone/new", node=lambda send: (500, {"error": {"type": "t", "reason": "x"}, "status": 500}))
+    assert told[0] == status
+    if status == 404:
+        assert told[1]["error"]["index"] == "named" and "resource.id" not in told[1]["error"] and not made.sends
