@@ -28,7 +28,7 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "updates.scripts",
         'POST /books/_update/1 {"script": "throw new Exception(ctx._index)"}',
-        "es",
+        "es os<3",
         "dedicated",
         "the place of a fault within what is written otherwise",
     ),
