@@ -15,7 +15,7 @@ import orjson
 from esproxy.answer import AnswerResolver, Walk, encode
 from esproxy.api.target import build
 from esproxy.catalogue.store import Steps
-from esproxy.errors import Failed, Refusal, unknown_endpoint
+from esproxy.errors import Failed, Refusal, unknown_endpoint, wrong_method
 from esproxy.exchange import Call, Reply, Send
 from esproxy.metadata import virtual as made
 from esproxy.metadata.cluster import tenant_uuid
@@ -224,11 +224,15 @@ def authenticate(plan: Plan, node: VirtualNode, own: Own) -> Steps[Tree]:
 
 
 def _the_same(plan: Plan) -> Steps[Tree]:
-    """What the node says to it. One without that part knows no such path, and so says the tenant's."""
+    """What the node says to it. One without that part knows no such path, and so says the tenant's; Elasticsearch 8 takes one of
+    two segments for that of a document's type."""
     query = {name: value for name, value in plan.query.items() if name not in ("pretty", "filter_path")}
     answer = yield Call(Send(plan.cluster.name, "GET", build(list(plan.route.template), query), JSON, held=True))
+    uri = plan.head.target.decode("ascii", "backslashreplace")
     if answer.status == 400 and NO_HANDLER in answer.body[: 2 * len(NO_HANDLER)]:
-        raise unknown_endpoint(plan.head.target.decode("ascii", "backslashreplace"), plan.head.method)
+        raise unknown_endpoint(uri, plan.head.method)
+    if answer.status == 405:
+        raise wrong_method(uri, plan.head.method, ["POST"])
     tree: Tree = understood(plan, answer)
     return tree
 

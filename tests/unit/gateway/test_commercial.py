@@ -66,6 +66,16 @@ def test_node_without_that_part_has_no_handler_for_what_the_client_wrote(gate, p
     assert raised.value.payload() == {"error": f"no handler found for uri [{path}] and method [GET]"}
 
 
+@pytest.mark.parametrize("path", ["/_xpack/usage?pretty", "/_security/_authenticate?filter_path=a"])
+def test_path_of_two_segments_without_that_part_could_be_posted_to_before_9(gate, path):
+    older = 405, {"error": "Incorrect HTTP method for uri [/as/it] and method [GET], allowed: [POST]", "status": 405}
+    with pytest.raises(Refusal) as raised:
+        Played(ask(gate, "GET", path), older)
+    error = raised.value
+    assert (error.status, error.headers) == (405, [(b"allow", b"POST")])
+    assert error.reason == f"Incorrect HTTP method for uri [{path}] and method [GET], allowed: [POST]"
+
+
 def test_error_of_the_node_is_the_clients(gate):
     cause = {"type": "illegal_state_exception", "reason": "failed to find action"}
     played = Played(ask(gate, "GET", "/_xpack"), (500, {"error": {"root_cause": [cause], **cause}, "status": 500}))
