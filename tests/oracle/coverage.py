@@ -24,8 +24,9 @@ from urllib.parse import parse_qsl, unquote
 from esproxy.api.kinds import Kind
 from esproxy.api.routes import ENDPOINTS
 from esproxy.api.tables import Endpoint, Engine, Tables, load
-from tests.oracle.answer import Number
+from tests.oracle.answer import Answer, Number, Raw
 from tests.oracle.run import Played, Run
+from tests.oracle.scenario import Call
 
 TABLE = {"es": "elasticsearch", "os": "opensearch"}
 FRAMES = {"bulk": ("bulk.update",), "msearch": ("msearch.body",)}  # tables of lines that are not the endpoint's own
@@ -159,6 +160,14 @@ def measure(found: Coverage, runs: list[Run]) -> None:
         for played in run.played:
             if 200 <= played.raw.status < 300:
                 _call(found, played)
+
+
+def leave_out(found: Coverage, calls: list[Call]) -> None:
+    """Of what is known, what only these calls show: they are meant for later versions than the node at hand."""
+    later = Coverage(found.tables)
+    for call in calls:
+        _call(later, Played(call, call.target, call.body, Raw(200, [], b""), Answer(200, {}, None, "none")))
+    found.known -= later.seen - found.seen
 
 
 def _call(found: Coverage, played: Played) -> None:

@@ -134,6 +134,7 @@ TEXT_MASKS = [
         TextMask(f"{at}error/**/reason", r"(?<=associated with it \[)[^]]+", in_order, HASHED)
         for at in ("", "docs/*/", "responses/*/", "items/*/*/")
     ),
+    TextMask("error/**/reason", r"^\[[^]]+\]\[[\d.]+:\d+\](?=\[indices:)", "<node>", IDENTITY),
     TextMask("error/**/reason", r"(?<=simulate_template_)[\w-]{22}", "<uuid>", IDENTITY),
     TextMask("**/reason", r"(?<=because \")\w+(?=(\[\d\])?\" is null)", "<x>", "named so by the compiler"),
     TextMask("**/*explanation/**/description", r"(?<=Automaton@)[0-9a-f]+", "<x>", IDENTITY),
