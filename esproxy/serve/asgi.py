@@ -5,9 +5,10 @@
 itself. The lifespan makes everything from the configuration that ``ESPROXY_CONFIG`` names.
 
 A request is one ``Responder``, which is its driver (``driver.py``). Its coroutine reads the first part of the body, begins,
-waits for steps and writes them. The common request has no task beside the server's own. Only a longer body has a *reader*
-task, which feeds the rest and then waits for the client to leave; for a short one the ``Patrol`` starts a reader when the
-answer takes longer than a round of it, so that a client that leaves ends what runs upstream for it.
+waits for steps and writes them; one whose head has come before can go straight (``asgi_short.py``). The common request has no
+task beside the server's own. Only a longer body has a *reader* task, which feeds the rest and then waits for the client to leave;
+for a short one the ``Patrol`` starts a reader when the answer takes longer than a round of it, so that a client that leaves ends
+what runs upstream for it.
 
 The raw target is used, never the decoded path. ``Expect: 100-continue`` is the server's: it answers 100 when the body is
 first asked for, which is after the Gateway has seen the head. An answer is cut by an exception after the response has
@@ -32,6 +33,7 @@ from esproxy.exchange import Release, Reply, Write
 from esproxy.heads import AnswerHead, Head
 from esproxy.known import KnownHeads
 from esproxy.replies import reply
+from esproxy.serve.asgi_short import ScopeHeads, go
 from esproxy.serve.coding import Inflater, uncoded
 from esproxy.serve.driver import Driver, Proxy
 from esproxy.serve.framing import MAX_HEAD, close_spool, size_of, too_long
@@ -64,13 +66,10 @@ class Responder(Driver):
         self.cut_off: str | None = None
 
     async def respond(self, scope: Scope, send: Send) -> None:
-        client = scope.get("client")
-        query = scope["query_string"]
-        target = scope["raw_path"] + b"?" + query if query else scope["raw_path"]
-        head = Head(self.method, target, scope["headers"], client[0] if client else None)
+        head, plain = self.app.heads.of(scope)
         response = Response(head, scope, send, self.app)
         try:
-            await self.receive_first(head)
+            await self.receive_first(head, plain)
             await self.write_out(response)
         except asyncio.CancelledError:  # the server ends and waits no longer
             if self.gone:
@@ -88,20 +87,21 @@ class Responder(Driver):
 
     # --- the body ----------------------------------------------------------------------------------
 
-    async def receive_first(self, head: Head) -> None:
-        """Begin with the first part of the body; leave the rest to a reader."""
+    async def receive_first(self, head: Head, plain: bool) -> None:
+        """Begin with the first part of the body; leave the rest to a reader. ``plain``: the head needs no closer look."""
         inflater: Inflater | None = None
         expects = False
-        if size_of(head) > MAX_HEAD:
-            return self.refuse(too_long())
-        for name, _ in head.headers:
-            if name == b"content-encoding" and inflater is None:
-                try:
-                    inflater = uncoded(head, self.app.limits.max_inflate)
-                except Refusal as error:
-                    return self.refuse(error)
-            elif name == b"expect":
-                expects = True
+        if not plain:
+            if size_of(head) > MAX_HEAD:
+                return self.refuse(too_long())
+            for name, _ in head.headers:
+                if name == b"content-encoding" and inflater is None:
+                    try:
+                        inflater = uncoded(head, self.app.limits.max_inflate)
+                    except Refusal as error:
+                        return self.refuse(error)
+                elif name == b"expect":
+                    expects = True
         chunk, last = b"", False
         if not expects:
             message = await self.receive()
@@ -109,7 +109,8 @@ class Responder(Driver):
                 return self.disconnected()
             chunk, last = message.get("body", b""), not message.get("more_body", False)
         if inflater is None:
-            self.begin(head, chunk, last)
+            if not (plain and last and go(self, head, chunk)):
+                self.begin(head, chunk, last)
             rest = not last
         else:
             try:
@@ -275,6 +276,7 @@ class DataApp(Starlette):
         self.proxy = proxy
         self.settings = settings
         self.limits = settings.limits if settings is not None else Limits()
+        self.heads = ScopeHeads()
         self.patrol = Patrol()
         self.sweeper: Sweeper | None = None  # where esproxy's own protocol class serves
         self.known: KnownHeads[Head] = KnownHeads()  # of clients, there

@@ -3,10 +3,12 @@
     ClientConnection.come ── go ─▶ Prepared.connection ─▶ Connection.begin_short ─▶ node
     client ◀─ write ── told ◀─ Connection.data_received: an answer whose head is known, in one read ◀─ node
 
-It stands where two objects stand on the general way: a client's connection has it for the current ``ClientRequest``, a node's for
-the ``EngineFlight``. Whatever else happens than a plain answer (one in parts, an error, a broken connection, a client that leaves
-or takes no more, a server that stops) is not its business: it ``unfold``s to these two and an exchange in the state in which they
-would be, takes their places for them, and the call goes there. So it is never in any other state than *sent and not answered*.
+``Call`` is what such a request is to the node's connection, in every shell: it stands where the ``EngineFlight`` stands on the
+general way. ``ShortCall`` is that of esproxy's own protocol class; to a client's connection it is what the ``ClientRequest`` is.
+That of the ASGI shell is in ``asgi_short.py``. Whatever else happens than a plain answer (one in parts, an error, a broken
+connection, a client that leaves or takes no more, a server that stops) is not its business: it ``unfold``s to these and an
+exchange in the state in which they would be, which take its places, and the call goes there. So it is never in any other state
+than *sent and not answered*.
 
 Counting is the same: in flight from the beginning to the end, by method and status at the end.
 """
@@ -30,7 +32,7 @@ from esproxy.upstream.flight import SENT, EngineFlight
 from esproxy.upstream.prepared import Prepared
 
 if TYPE_CHECKING:
-    from esproxy.serve.driver import Proxy
+    from esproxy.serve.driver import Driver, Proxy
     from esproxy.serve.protocol import ClientConnection
     from esproxy.upstream.connection import Connection
 
@@ -80,19 +82,20 @@ def go(client: ClientConnection, way: Way, body: bytes) -> bool:
     return True
 
 
-class ShortCall:
+class Call:
+    """``client``: who is told, a connection of ours or a request of the ASGI shell."""
+
     __slots__ = ("body", "client", "connection", "given", "keep_alive", "started", "way")
 
-    over = False
     uploaded = True
 
-    def __init__(self, client: ClientConnection, way: Way, given: bytes, body: bytes, connection: Connection) -> None:
+    def __init__(self, client: Any, way: Way, given: bytes, body: bytes, connection: Connection) -> None:
         self.client = client
         self.way = way
         self.given = given  # the client's body
         self.body = body  # the node's
         self.connection = connection
-        self.keep_alive = True
+        self.keep_alive = True  # the client's connection goes on
         self.started = 0.0  # by the engine's clock
 
     @property
@@ -101,8 +104,48 @@ class ShortCall:
 
     def told(self, head: AnswerHead, data: bytes, at: int) -> None:
         """The node's answer, whole: its head, and its body from there on."""
+        raise NotImplementedError
+
+    def unfold(self) -> EngineFlight:
+        """The flight that stands where this does; its sink is the client's request."""
+        raise NotImplementedError
+
+    def restored(
+        self, head: AnswerHead, data: bytes, at: int, front: bytes | None = None, most: int = sys.maxsize
+    ) -> bytes | None:
+        try:
+            return self.way.shortcut.restored(head, data, at, front, most)
+        except Exception:
+            logger.exception("an answer failed on the short way")
+            return None
+
+    def flight_of(self, request: Driver) -> EngineFlight:
+        """The flight of a client's request that stands where one does whose request has been sent."""
+        way, connection = self.way, self.connection
+        request.exchange = way.shortcut.exchange(self.given)
+        request.call = 1
+        send = replace(way.shortcut.send, body=self.body)
+        flight = EngineFlight(connection.engine, connection.cluster, send, request, self.started)
+        flight.state, flight.attempt, flight.connection = SENT, 1, connection
+        request.flight = flight
+        if connection.flight is self:
+            connection.flight = flight
+        return flight
+
+    def fail(self, failure: Failure) -> None:
+        self.unfold().fail(failure)
+
+
+class ShortCall(Call):
+    """Of a ``ClientConnection``."""
+
+    __slots__ = ()
+
+    over = False
+
+    def told(self, head: AnswerHead, data: bytes, at: int) -> None:
         client, way = self.client, self.way
-        out = self.restored(head, data, at)
+        out = self.message(head, data, at)
         if out is None:
             return self.unfold().told(head, data, at)
         stats = way.proxy.stats
@@ -112,7 +155,7 @@ class ShortCall:
         client.write(out)
         client.answered(False)
 
-    def restored(self, head: AnswerHead, data: bytes, at: int) -> bytes | None:
+    def message(self, head: AnswerHead, data: bytes, at: int) -> bytes | None:
         """The client's answer, head and all, its body uncompressed and with no other headers than ``told``; None: the general way
         sees to it."""
         client, way = self.client, self.way
@@ -124,40 +167,25 @@ class ShortCall:
         try:
             if head.told is None and is_plain(head):
                 head.told = status_line(head.status) + header_lines(plain_headers(head))
-            front = None if head.told is None else head.told + way.opaque
-            return way.shortcut.restored(head, data, at, front, most)
-        except Exception:
-            logger.exception("an answer failed on the short way")
-            return None
+        except ValueError:
+            return None  # the general way says so
+        front = None if head.told is None else head.told + way.opaque
+        return self.restored(head, data, at, front, most)
 
     # --- what is not plain -----------------------------------------------------------------------------
 
     def unfold(self) -> EngineFlight:
-        """The flight that stands where this does; its sink is the client's request."""
         client, way = self.client, self.way
-        proxy = way.proxy
-        request = ClientRequest(client, proxy, way.shortcut.head, self.keep_alive)
-        proxy.stats.in_flight -= 1  # it has counted itself, and this has
+        request = ClientRequest(client, way.proxy, way.shortcut.head, self.keep_alive)
+        way.proxy.stats.in_flight -= 1  # it has counted itself, and this has
         request.began = time.monotonic() - (self.connection.clock() - self.started)
         request.complete = request.begun = request.uploaded = True
-        request.exchange = way.shortcut.exchange(self.given)
-        request.call = 1
-        connection = self.connection
-        send = replace(way.shortcut.send, body=self.body)
-        flight = EngineFlight(connection.engine, connection.cluster, send, request, self.started)
-        flight.state, flight.attempt, flight.connection = SENT, 1, connection
-        request.flight = flight
-        if connection.flight is self:
-            connection.flight = flight
         if client.current is self:
             client.current = request
-        return flight
+        return self.flight_of(request)
 
     def request(self) -> Any:
         return self.unfold().sink
-
-    def fail(self, failure: Failure) -> None:
-        self.unfold().fail(failure)
 
     def stall(self, yes: bool) -> None:
         self.request().stall(yes)
