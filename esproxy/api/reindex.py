@@ -9,16 +9,27 @@ from __future__ import annotations
 from esproxy.api.kinds import Kind
 from esproxy.api.patch import Also, Ensure, Is, Keys, New, QueryRoot, Row, Variant
 from esproxy.api.schema import ANY, SCALAR, Dict, Leaf, Ref
-from esproxy.api.words import ERROR_CAUSE, ID, PIPELINE, ROUTING, SEARCH, STORED_SCRIPT
+from esproxy.api.words import DSL, ERROR_CAUSE, FIELD, GROUP, ID, PIPELINE, ROUTING, SEARCH, STORED_SCRIPT
 
 _REINDEX, _RANK = "_global.reindex:", "_global.rank_eval:"
 _LABEL = "a label in the body"
 _RENDERED = "read once it has been rendered"
+_OF_A_SEARCH = {
+    **dict.fromkeys(
+        ("explain", "from", "min_score", "profile", "seq_no_primary_term", "terminate_after", "timeout", "track_scores",
+         "track_total_hits", "version"),
+        SCALAR,
+    ),
+    "stats": GROUP,
+    **dict.fromkeys(("docvalue_fields", "fields"), Ref(DSL + "FieldAndFormat")),
+    "stored_fields": FIELD,
+}  # fmt: skip
 
 ROWS: list[Row] = [
     Variant("esproxy:ScriptOfReindex", "_types:Script", {"source": SCALAR}, "kept in the tenant's indices behind the pass"),
     Is(_REINDEX + "Request", "script", Ref("esproxy:ScriptOfReindex"), "it may write into which index a document goes"),
     Is(_REINDEX + "Source", "remote", Leaf(Kind.REFUSE, "there are no remote clusters for a tenant"), "reaches out"),
+    Also(_REINDEX + "Source", _OF_A_SEARCH, "nodes read a whole search there"),
     Is(_REINDEX + "Destination", "pipeline", PIPELINE, "the definitions have a plain string"),
     QueryRoot(_REINDEX + "Source", "query", "selects what is copied"),
     Ensure(_REINDEX + "Source", ("query",), "no query is every document"),

@@ -37,6 +37,7 @@ MOST_SLICES = 20  # that nodes make by themselves
 NDJSON = b"application/x-ndjson"
 OF_THE_BULK = ("timeout", "wait_for_active_shards", "require_alias")
 OURS = frozenset(("index", "size", "remote"))  # of a source; all else is the search's
+TOLD = frozenset(("size", "from", "_source", "stored_fields", "track_total_hits", "terminate_after"))  # the node judges
 SORTED = (  # of Elasticsearch
     "The sort option in reindex is deprecated. Instead consider using query filtering to find the desired subset of data."
 )
@@ -100,7 +101,7 @@ def _refused(request: Pooled) -> Steps[Reply | Large | None]:
     body = orjson.loads(request.body)
     source, dest = body.get("source"), body.get("dest")
     if isinstance(source, dict) and source.get("index"):
-        body["source"] = {"index": NOT_THERE, **{key: value for key, value in source.items() if key == "size"}}
+        body["source"] = {"index": NOT_THERE, **{key: value for key, value in source.items() if key in TOLD}}
     if isinstance(dest, dict) and isinstance(dest.get("index"), str):
         body["dest"] = {**dest, "index": request.sent_apart(dest["index"])}
     body.pop("script", None)
@@ -154,8 +155,8 @@ class Job:
         self.proceeds = tree.get("conflicts") == "proceed"
         most = query.get("max_docs", tree.get("max_docs", tree.get("size")))
         self.most = None if most is None else int(most)
-        self.search: dict[str, Any] = {"sort": ["_seq_no"], "version": True, "track_total_hits": True}
-        self.search |= {key: value for key, value in source.items() if key not in OURS}
+        self.search: dict[str, Any] = {"sort": ["_seq_no"], **{key: value for key, value in source.items() if key not in OURS}}
+        self.search |= {"version": True, "track_total_hits": True}  # whatever is said of them, as on nodes
         self.keep = query.get("scroll", "5m")
         self.scroll = ""
         self.claim: Claim | None = None  # for the page that is held
@@ -190,6 +191,9 @@ class Job:
         while page["hits"]["hits"] and tally.seen < tally.total:
             hits = page["hits"]["hits"][: tally.total - tally.seen]
             tally.seen += len(hits)
+            for hit in hits:
+                if "_source" not in hit:
+                    raise Refusal(f"[{hit['_index']}][{hit['_id']}] didn't store _source")
             yield from self._write(hits, tally)
             if tally.failures or tally.seen >= tally.total:
                 return
@@ -219,7 +223,7 @@ class Job:
             raise Ended(status, told)
         self._hold(told)
         page: dict[str, Any] = exact.loads(told)
-        self.scroll = page["_scroll_id"]
+        self.scroll = page.get("_scroll_id", "")  # none where nothing is searched
         if page["_shards"]["failed"] or page["timed_out"]:
             raise Failed("not all documents could be read")
         return page
@@ -242,7 +246,8 @@ class Job:
             claim.release()
 
     def _close(self) -> Steps[None]:
-        yield from ask(self.request, "DELETE", ["_search", "scroll"], {}, orjson.dumps({"scroll_id": [self.scroll]}))
+        if self.scroll:
+            yield from ask(self.request, "DELETE", ["_search", "scroll"], {}, orjson.dumps({"scroll_id": [self.scroll]}))
 
     def _write(self, hits: list[dict[str, Any]], tally: Tally) -> Steps[None]:
         lines: list[bytes] = []
@@ -310,6 +315,8 @@ class Job:
         parts = [tally.told(self.batch, self.rate) for tally in tallies]
         failures = [failure for tally in tallies for failure in tally.failures]
         told: dict[str, Any] = {"took": int(took * 1000), "timed_out": False, **(parts[0] if len(parts) == 1 else _summed(parts))}
+        if "slice" in self.search:
+            told["slice_id"] = self.search["slice"]["id"]
         if len(parts) > 1:
             told["slices"] = [{"slice_id": at, **part} for at, part in enumerate(parts)]
         told["failures"] = failures

@@ -7,6 +7,7 @@ front, one after another for each placement (``placement``, see tests/oracle/pla
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -113,6 +114,11 @@ class Served:
             self.process.wait()
             raise
 
+    def defects(self) -> list[str]:
+        """What it logged with a traceback."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines() if '"exception":' in line]
+        return [f"{line['message']}\n{line['exception'][-1500:]}" for line in lines if line["level"] == "error"]
+
 
 def serve(node: str, folder: Path, placement: str, transport: str, more: str = "", anybody: bool = False) -> Served:
     ports = free_port(), free_port()
@@ -154,8 +160,13 @@ class Proxies:
         return self.running[key]
 
     def stop(self) -> None:
+        """Raises AssertionError when one of them met a defect of its own, whatever it answered then."""
+        failed: list[str] = []
         while self.running:
-            self.running.popitem()[1].stop()
+            served = self.running.popitem()[1]
+            served.stop()
+            failed += served.defects()
+        assert not failed, f"{len(failed)} requests met a defect of the proxy\n" + "\n".join(failed[:5])
 
 
 @pytest.fixture(scope="session")

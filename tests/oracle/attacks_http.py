@@ -6,6 +6,8 @@ import gzip
 
 from tests.oracle.attack import BULK, SEARCH, get, request, row
 
+BY_QUERY = request("POST", "/books/_update_by_query?conflicts=proceed&refresh=true", {"query": {"match_all": {}}})
+
 # --- G: parsers and HTTP ---------------------------------------------------------------------------------
 
 for text in (
@@ -18,6 +20,13 @@ for text in (
     b'{"query":' + b'{"bool":{"must":' * 600 + b'{"match_all":{}}' + b"}}" * 600 + b"}",
 ):  # fmt: skip
     row("G01-G07", request("POST", "/books/_search", text), 400, twin=SEARCH)
+# To nodes some bodies that are no object are no body: every document of the pool, were they sent there.
+for call, twin in (("_update_by_query", BY_QUERY), ("_delete_by_query", BY_QUERY), ("_search", SEARCH), ("_count", SEARCH)):
+    for text in (
+        b"[]", b"5", b'"x"', b"null", b"true", b" ", b'{"query":null}', b'{"query":5}', b'{"query":[]}', b'{"query":"x"}',
+        b'{"retriever":{}}', b'{"sub_searches":[{}]}',
+    ):  # fmt: skip
+        row("G07", request("POST", f"/books/{call}", text), 200, 400, twin=twin)
 row(
     "G04",
     request("POST", "/books/_search", b'{"query":{"terms":{"k":{"\\u0069ndex":"\\u007aenith.books","id":"1","path":"secret"}}}}'),
