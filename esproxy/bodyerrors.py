@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from esproxy import core
+from esproxy import core, unknownkeys
 from esproxy.api.kinds import Kind
 from esproxy.bulkaction import check_action
 from esproxy.errors import NotValid, Refusal
@@ -50,6 +50,10 @@ def refusal(plan: Plan, run: core.Pass | core.BulkPass, body: bytes, place: Plac
         return Refusal("Types cannot be provided in put mapping requests")
     if plan.route.row.names in (Kind.PIPELINE, Kind.SEARCH_PIPELINE):
         kind = "parse_exception"  # as nodes call what is wrong with a pipeline
+    if run.status is core.Status.UNKNOWN_KEY and place is START:
+        told = unknownkeys.refusal(plan, body, error.offset)
+        if told is not None:
+            return told
     if plan.route.row.name == "indices.validate_query":
         return NotValid(str(error), explained=plan.query.get("explain", "false") != "false", product=plan.product)
     return Refusal(str(error), type=kind, line=line, col=col)

@@ -48,18 +48,21 @@ class EsproxyError(Exception):
         self.extra = {key: _reworded(value, words) for key, value in self.extra.items()}
 
 
+PARSED = "x_content_parse_exception"
 # Exceptions of Java's and of the parser's: a node looks no further than these for the root of an error.
 NOT_OURS = frozenset(
     (
         "illegal_argument_exception", "illegal_state_exception", "number_format_exception", "null_pointer_exception",
-        "x_content_parse_exception", "named_object_not_found_exception", "date_time_parse_exception", "json_parse_exception",
+        PARSED, "named_object_not_found_exception", "date_time_parse_exception", "json_parse_exception",
     )
 )  # fmt: skip
 
 
 def _root(cause: dict[str, Any]) -> dict[str, Any]:
-    """The innermost cause of which every one around it is the engine's own, too."""
-    while cause["type"] not in NOT_OURS and "caused_by" in cause and cause["caused_by"]["type"] not in NOT_OURS:
+    """The innermost cause of which every one around it is the engine's own, too, or the parser's that tells of a field."""
+    while "caused_by" in cause:
+        if cause["type"] != PARSED and (cause["type"] in NOT_OURS or cause["caused_by"]["type"] in NOT_OURS):
+            break
         cause = cause["caused_by"]
     return {key: value for key, value in cause.items() if key != "caused_by"}
 
@@ -126,9 +129,15 @@ class NotValid(Refusal):
 
     status = 200
 
-    def __init__(self, reason: str, *, explained: bool, product: bool) -> None:
+    def __init__(self, reason: str, *, explained: bool, product: bool, unnamed: str = "") -> None:
+        """``unnamed``: of a query by no known name, what its cause says."""
         super().__init__(reason)
         self.told = f"org.elasticsearch.common.ParsingException: {reason}" if product else f"ParsingException[{reason}]"
+        if unnamed and product:
+            self.told += f"; org.elasticsearch.xcontent.NamedObjectNotFoundException: {unnamed}"
+        elif unnamed:
+            cause = "NamedObjectNotFoundException"
+            self.told += f"; nested: {cause}[{unnamed}];; org.opensearch.core.xcontent.{cause}: {unnamed}"
         self.explained = explained
 
     def payload(self) -> dict[str, Any]:
@@ -186,15 +195,15 @@ def unknown_parameters(path: str, names: list[str], known: Iterable[str]) -> Ref
     """Nearest known names are offered, as the nodes do."""
     told = []
     for name in sorted(names):
-        near = _near(name, known)
+        like = near(name, known)
         hint = ""
-        if near:
-            hint = f" -> did you mean [{near[0]}]?" if len(near) == 1 else f" -> did you mean any of [{', '.join(near)}]?"
+        if like:
+            hint = f" -> did you mean [{like[0]}]?" if len(like) == 1 else f" -> did you mean any of [{', '.join(like)}]?"
         told.append(f"[{name}]{hint}")
     return Refusal(f"request [{path}] contains unrecognized parameter{'s' if len(told) > 1 else ''}: {', '.join(told)}")
 
 
-def _near(name: str, known: Iterable[str]) -> list[str]:
+def near(name: str, known: Iterable[str]) -> list[str]:
     """Names more than half alike by edit distance, the nearest first, as Lucene's LevenshteinDistance ranks them."""
     scored = [(1 - _distance(name, other) / max(len(name), len(other)), other) for other in known]
     return [other for score, other in sorted(scored, key=lambda pair: (-pair[0], pair[1])) if score > 0.5]

@@ -92,8 +92,8 @@ DEVIATIONS: tuple[Deviation, ...] = (
         layouts=EVERY,
         name="strict-body",
         construct="bodies that can name an index: everything but documents",
-        differs="JSON outside RFC 8259 and keys that no definition knows are refused in words of the proxy's own; of a bulk past"
-        " the window, records before such a line have been taken (`x-esproxy-records-taken` tells how many)",
+        differs="JSON outside RFC 8259 and keys that no definition knows are refused, many of them in words of the proxy's own;"
+        " of a bulk past the window, records before such a line have been taken (`x-esproxy-records-taken` tells how many)",
         reason="what the proxy understands and what the cluster parses must be the same; unknown keys could name an index; a bulk"
         " past the window is larger than a node takes",
         way_out="send JSON and documented keys, or bulks within `limits.window`",

@@ -108,6 +108,9 @@ def answer(request: Pooled, tree: dict[str, Any], status: int = 200, warnings: S
     if request.product:
         told = [*warnings, THROTTLED] if "ignore_throttled" in plan.query else warnings
         headers += beside(plan, status, written(plan, told))
+    opaque = plan.head.get(b"x-opaque-id")
+    if opaque is not None:
+        headers.append((b"x-opaque-id", opaque))
     return finish(plan, status, headers, encode(plan, tree))
 
 

@@ -8,6 +8,7 @@ from esproxy.errors import Refusal
 from esproxy.pools import (
     admin,
     aliases,
+    background,
     blocks,
     cat,
     cat_aliases,
@@ -21,6 +22,7 @@ from esproxy.pools import (
 )
 from esproxy.pools import search as searches
 from esproxy.pools.analyze import analyze
+from esproxy.pools.background import may_be_left
 from esproxy.pools.bulk import bulk
 from esproxy.pools.creation import put_template
 from esproxy.pools.field_caps import field_caps
@@ -90,7 +92,7 @@ FAMILIES: dict[str, Served] = {
     "indices.get_field_mapping": Served(mappings.get_field_mapping),
     "indices.put_mapping": Served(mappings.put_mapping, True),
     "indices.put_settings": Served(settings.put_settings, True),
-    "indices.open": Served(states.open_indices, True),
+    "indices.open": Served(may_be_left(states.open_indices, "open", background.opening), True),
     "indices.close": Served(states.close_indices, True),
     "indices.put_index_template": Served(put_template, True),
     "indices.put_template": Served(put_template, True),
@@ -98,12 +100,15 @@ FAMILIES: dict[str, Served] = {
     "indices.analyze": Served(analyze),
     "indices.refresh": Served(admin.shards),
     "indices.flush": Served(admin.shards),
-    "indices.forcemerge": Served(admin.shards),
+    "indices.forcemerge": Served(may_be_left(admin.shards, "forcemerge", background.merging)),
     "indices.clear_cache": Served(admin.shards),
     "indices.add_block": Served(blocks.add_block, True),
     "indices.remove_block": Served(blocks.remove_block, True),
     "indices.rollover": Served(rollover, True),
-    **dict.fromkeys(("indices.clone", "indices.shrink", "indices.split"), Served(resize, True)),
+    **dict.fromkeys(
+        ("indices.clone", "indices.shrink", "indices.split"), Served(may_be_left(resize, "resize", background.resizing), True)
+    ),
+    "tasks.get": Served(background.get),
     "indices.resolve_index": Served(resolve_index),
     "indices.upgrade": Served(statistics.upgrade),
     "indices.get_upgrade": Served(statistics.upgrade_status),

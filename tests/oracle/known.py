@@ -13,7 +13,7 @@ from tests.oracle.scenario import Engine
 
 # Scenarios of endpoints that indices in pools do not have yet: any call of theirs is refused there.
 NOT_IN_POOLS = (
-    *("tasks.not_waited_for", "tasks.merging", "tasks.failing", "tasks.under_way", "tasks.wrongly", "tasks.resizing"),
+    *("tasks.not_waited_for", "tasks.failing", "tasks.under_way", "tasks.wrongly"),
     *("search_pipelines.running", "search_pipelines.processors"),
     "reindex.as_task",
     "cursors.all_points_in_time",

@@ -42,6 +42,7 @@ WORDS = (
     ("root-parameters", r"\] of a mapping can"),
     ("term-figures", r"made of the terms of the whole pool"),
     ("strict-body", r"unknown field \[[^\]]*\], at byte|, at byte \d"),
+    ("strict-body", r"\] unknown field \[|unknown query \[|Unknown (key|aggregation type) |request does not support \["),
     ("outside", r"no such remote cluster|remote indices were requested"),
 )
 NOT_YET = re.compile(rb"is not available yet for indices in pools|what a pipeline makes of a search is not seen")
