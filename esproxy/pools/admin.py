@@ -7,13 +7,16 @@ mappings. Settings are the physical ones without what the pool needs for itself.
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from esproxy.answer import is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
-from esproxy.exchange import Large, Reply
+from esproxy.exchange import Answer, Large, Reply
 from esproxy.pools import wide
 from esproxy.pools.aliases import aliases_of
 from esproxy.pools.creation import Creation
@@ -30,11 +33,13 @@ from esproxy.pools.pooled import Apart, Pooled
 from esproxy.pools.reply import reply as node_reply
 from esproxy.pools.reply import template
 from esproxy.pools.settings import flat_settings, logical_settings, named_settings, own_settings
+from esproxy.pools.statistics import alone
 from esproxy.pools.targets import some
 from esproxy.procedures.delete import delete
 from esproxy.rewriting.query import physical_query
 from esproxy.tenancy.one_name import check_new_name
 from esproxy.tenancy.placement import DEDICATED
+from esproxy.tenancy.target import Target
 
 # --- indices -----------------------------------------------------------------------------------------
 
@@ -132,9 +137,42 @@ def get_index(request: Pooled) -> Steps[Reply | Large]:
 
 
 def shards(request: Pooled) -> Steps[Reply | Large]:
-    """``refresh``, ``flush``, ``forcemerge`` and ``clear_cache``: of the whole pool."""
+    """``refresh``, ``flush``, ``forcemerge`` and ``clear_cache``: of the whole pool. The shards of each index are told, also
+    where those of several are the same: what was done to one was done to each of them."""
     plan = request.plan
     targets = yield from some(request, request.parts.get("index", "_all"))
     query = physical_query(plan, [], None)
-    told = yield from wide.ask(request, "POST", template(request), [target.physical for target in targets], query)
-    return node_reply(request, told)
+    lying = Counter(target.physical for target in targets)
+    answers: list[Answer] = []
+    for many in sorted(set(lying.values())) or [1]:
+        physical = [name for name, count in lying.items() if count == many]
+        told = yield from wide.ask(request, "POST", template(request), physical, query)
+        answers.append(_times(told, many))
+        if plan.route.row.name == "indices.flush" and told.status == 200:
+            yield from _made_visible(request, targets, physical)
+    return node_reply(request, wide.joined(answers))
+
+
+def _times(told: Answer, many: int) -> Answer:
+    """An answer about physical indices, each of which stands for so many. Which shard failed is told as the node tells it."""
+    if many == 1 or is_error(told.status, told.body):
+        return told
+    tree = orjson.loads(told.body)
+    counts = tree["_shards"]
+    if not counts["failed"]:
+        counts["total"] *= many
+        counts["successful"] *= many
+    return replace(told, body=orjson.dumps(tree))
+
+
+def _made_visible(request: Pooled, targets: list[Target], physical: list[str]) -> Steps[None]:
+    """What is flushed is in a segment from then on, and figures of segments follow from the documents that are to be seen
+    (``metadata.figures``). An index whose documents are not to be seen by themselves is left as it is."""
+    waiting = {target.physical for target in targets if alone(target) or _is_refreshed_by_hand(target)}
+    soon = [name for name in physical if name not in waiting]
+    if soon:
+        yield from wide.ask(request, "POST", [wide.INDEX, "_refresh"], soon, {"ignore_unavailable": "true"})
+
+
+def _is_refreshed_by_hand(target: Target) -> bool:
+    return str(flat_settings(target.index.settings).get("index.refresh_interval", "")).startswith("-1")

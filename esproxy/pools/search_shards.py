@@ -1,7 +1,7 @@
 """``_search_shards`` for indices in pools: the shards of the physical indices, told as those of each index in them.
 
-A shard is picked by the routing that a client gives, as in a search. The filter of an alias is told as its creator wrote it: how
-a node would write it, it says of its own aliases alone.
+A shard is picked by the routing that a client gives, as in a search. The filter of an alias is told as nodes write the common
+ones (``metadata.written``), and else as its creator wrote it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from esproxy.catalogue.documents import Directory
 from esproxy.catalogue.store import Steps
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.figures import digest
+from esproxy.metadata.written import of_several
 from esproxy.pools import wide
 from esproxy.pools.declared import declaration, node_answer
 from esproxy.pools.pooled import Pooled
@@ -51,7 +52,7 @@ def search_shards(request: Pooled) -> Steps[Reply | Large]:
     everything = not request.product and expression in ("_all", "")  # of which OpenSearch says no more
     terms = [] if everything else request.terms(expression)
     nodes = _nodes(request, told, tree)
-    indices = {target.name: _index(request.seen, target, terms) for target in targets}
+    indices = {target.name: _index(request.seen, target, terms, request.product) for target in targets}
     return node_answer(request, told, {"nodes": nodes, "indices": indices, "shards": shards})
 
 
@@ -73,7 +74,7 @@ def _nodes(request: Pooled, told: Answer, tree: Tree) -> Tree:
     return nodes
 
 
-def _index(directory: Directory, target: Target, terms: list[str]) -> Tree:
+def _index(directory: Directory, target: Target, terms: list[str], product: bool) -> Tree:
     """With the aliases that were named, too, and their filter where the index was not reached by itself."""
     aliases = sorted(
         name for name, alias in directory.aliases.items() if target.name in alias.now and any(matching(t, [name]) for t in terms)
@@ -81,5 +82,5 @@ def _index(directory: Directory, target: Target, terms: list[str]) -> Tree:
     filters = [directory.aliases[name].now[target.name].get("filter") for name in aliases]
     out: Tree = {"aliases": aliases} if aliases else {}
     if filters and None not in filters and not any(matching(term, [target.name]) for term in terms):
-        out["filter"] = filters[0] if len(filters) == 1 else {"bool": {"should": filters}}
+        out["filter"] = of_several(filters, product)
     return out

@@ -32,13 +32,6 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "dedicated",
         "the place of a fault within what is written otherwise",
     ),
-    (
-        "statistics.search_shards",
-        "GET /both/_search_shards",
-        "es os",
-        "per-tenant shared",
-        "the filter of an alias as its creator wrote it, and not as a node does",
-    ),
     ("documents.content", 'PUT /books/_doc/1 { "b"', "es os", "shared", "which of two faults of one document is told, and where"),
     ("rare.mapping_roots", "PUT /m3", "es", "shared", "a warning of the past"),
     ("rare.mapping_roots", "PUT /m6", "es>=9", "shared", "a warning of the past"),

@@ -235,3 +235,40 @@ def test_groups_in_figures_are_those_of_own_searches() -> None:
     status, answer = gate("opensearch").ask("GET", "/logs/_stats/search?groups=g*", b"", node)
     assert status == 200
     assert answer["_all"]["total"]["search"] == {"query_total": 2, "groups": {"g": {"query_total": 2}}}
+
+
+def in_one(engine: str = "opensearch", settings: dict[str, Any] | None = None) -> Gate:
+    """``logs`` and ``books`` lie in one physical index."""
+    it = gate(engine, settings=settings)
+    known = directory(logs=17, books=18)
+    known.indices["books"] = replace(known.indices["books"], physical="pool~logs-1")
+    it.put(names.directory_id("acme"), known)
+    return it
+
+
+def test_shards_of_each_index_are_told() -> None:
+    it = in_one()
+    done = {"_shards": {"total": 10, "successful": 5, "failed": 0}}
+    for target, told in (("/_refresh", (20, 10)), ("/logs/_refresh", (10, 5)), ("/logs,books/_cache/clear", (20, 10))):
+        _, answer = it.ask("POST", target, node=lambda send: done)
+        assert (answer["_shards"]["total"], answer["_shards"]["successful"]) == told
+    assert [send.target.partition(b"?")[0] for send in it.sends] == [
+        b"/pool~logs-1/_refresh",
+        b"/pool~logs-1/_refresh",
+        b"/pool~logs-1/_cache/clear",
+    ]
+
+
+def test_shards_are_told_as_the_node_tells_them_where_one_failed() -> None:
+    failed = {"total": 10, "successful": 9, "failed": 1, "failures": []}
+    assert in_one().ask("POST", "/_refresh", node=lambda send: {"_shards": failed})[1]["_shards"]["total"] == 10
+
+
+def test_what_is_flushed_is_to_be_seen_unless_that_is_left_to_the_client() -> None:
+    done = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
+    paths = []
+    for settings in ({}, {"index.refresh_interval": "-1"}, {"index": {"refresh_interval": -1}}):
+        it = in_one(settings=settings)
+        it.ask("POST", "/logs/_flush", node=lambda send: done)
+        paths.append([send.target.partition(b"?")[0].rpartition(b"/")[2] for send in it.sends])
+    assert paths == [[b"_flush", b"_refresh"], [b"_flush"], [b"_flush"]]
