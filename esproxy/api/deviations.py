@@ -163,7 +163,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
             " with scripts, explanations, or an order by other than numbers, dates and keywords; `more_like_this` a document of"
             " another index"
         ),
-        differs="refused where the indices have to be asked one by one: aggregations where several of them have a field",
+        differs="refused where the indices have to be asked one by one: aggregations where several have values of a field",
         reason="the fields of each index lie in an object of its own; an aggregation over two fields is another than over one",
         way_out="name the indices one by one, or place them in another layout",
         still="the answer is a 400 in Elasticsearch's shape; searches, counts and scrolls over several indices are equal",

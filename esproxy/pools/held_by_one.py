@@ -10,6 +10,8 @@ read values themselves, and in queries that find nothing then. Elsewhere the sha
 path of nested objects), and these are the shards of one physical index here.
 
 Which index has the field its mapping tells, asked for after the request came: it knows of every write that was answered by then.
+Where several have mapped it alike, it is asked which of them have documents with values there: one without is like one without
+the field, and what becomes visible after that is seen by the next search.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import orjson
 
 from esproxy.catalogue.fields import flatten, is_there, unheld
 from esproxy.catalogue.store import Steps, parsed
+from esproxy.pools.counts import counted
 from esproxy.pools.pooled import Pooled
 from esproxy.tenancy.fieldnames import Divided
 from esproxy.tenancy.target import Target
@@ -46,6 +49,8 @@ VALUES = frozenset(
         "sampler", "significant_terms", "stats", "sum", "terms", "value_count", "variable_width_histogram", "weighted_avg",
     )
 )  # fmt: skip
+BESIDE = frozenset(("fields", "copy_to", "meta"))  # of a definition, what its own values do not depend on
+WITHOUT_VALUES = ("object", "nested", "alias")
 SORTED = frozenset(("script", "sort"))  # what fails where a field is not mapped
 
 
@@ -71,6 +76,8 @@ def held_by_one(request: Pooled, targets: list[Target], given: bytes, why: Divid
             fields[target.name] = flatten(properties if root is None else properties.get(root, {}).get("properties", {}))
     having = [target for target in targets if is_there(path, fields[target.name])]
     if len(having) > 1:
+        having = yield from _with_values(request, having, fields, path)
+    if len(having) > 1:
         return False
     name = having[0].naming.field(path) if having else unheld(path)
     others = [target for target in targets if target.naming.root is None and target not in having]
@@ -78,6 +85,17 @@ def held_by_one(request: Pooled, targets: list[Target], given: bytes, why: Divid
         return False  # what is an object's here is a name of a field there
     request.alike[path] = name
     return True
+
+
+def _with_values(request: Pooled, having: list[Target], fields: dict[str, dict[str, Any]], path: str) -> Steps[list[Target]]:
+    """Those of the indices that have documents with values there, or else one: where all have mapped the field alike, a node
+    makes no difference between one without values and one without the field."""
+    definitions = [fields[target.name].get(path) for target in having]
+    mapped = [None if one is None else {key: value for key, value in one.items() if key not in BESIDE} for one in definitions]
+    if mapped[0] is None or mapped[0].get("type") in (None, *WITHOUT_VALUES) or any(one != mapped[0] for one in mapped):
+        return having
+    counts = yield from counted(request, [(target, path, None) for target in having])
+    return [target for target, count in zip(having, counts, strict=True) if count] or having[:1]
 
 
 def _in_an_object(path: str) -> bool:

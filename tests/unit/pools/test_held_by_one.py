@@ -56,6 +56,40 @@ def test_field_that_two_have_is_refused() -> None:
     assert status == 400 and "[w] has different names" in answer["error"]["reason"] and not sent
 
 
+ALIKE = {**LOGS, "n18": {"properties": {"w": {**KEYWORD, "fields": {"t": {"type": "text"}}}}}}
+
+
+def both_have(logs: int, books: int, objects: dict[str, Any] = ALIKE) -> tuple[int, list[str]]:
+    """Status, and the fields of the searches that were sent, where so many documents of each have values."""
+    it = nested()
+    fields: list[str] = []
+
+    def node(send: Send) -> dict[str, Any]:
+        if b"_mapping" in send.target:
+            return {OWN: {"mappings": {"properties": objects}}}
+        counts = {"n17.w": logs, "n18.w": books}
+        answer = {"took": 1, "timed_out": False, "_shards": {"total": 1, "successful": 1, "skipped": 0, "failed": 0}}
+        if b"_msearch" not in send.target:
+            fields.append(field_of(send))
+            return {**answer, "hits": {"total": {"value": 0, "relation": "eq"}, "max_score": None, "hits": []}}
+        asked = [orjson.loads(line)["query"]["bool"]["filter"] for line in send.body.splitlines()[1::2]]
+        assert all("prefix" in scope for scope, _ in asked)
+        found = [counts[exists["exists"]["field"]] for _, exists in asked]
+        return {"responses": [{**answer, "hits": {"total": {"value": one, "relation": "eq"}, "hits": []}} for one in found]}
+
+    return it.ask("POST", "/logs,books/_search", {"aggs": {"a": TERMS}, "size": 0}, node)[0], fields
+
+
+@pytest.mark.parametrize(("logs", "books", "field"), [(2, 0, "n17.w"), (0, 3, "n18.w"), (0, 0, "n17.w")])
+def test_field_that_two_have_goes_by_the_name_where_there_are_values(logs: int, books: int, field: str) -> None:
+    assert both_have(logs, books) == (200, [field])
+
+
+def test_field_of_which_two_have_values_or_other_types_is_refused() -> None:
+    assert both_have(1, 1) == (400, [])
+    assert both_have(1, 0, {**LOGS, "n18": {"properties": {"w": {"type": "long"}}}}) == (400, [])
+
+
 @pytest.mark.parametrize(
     ("aggs", "body"),
     [
