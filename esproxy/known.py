@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 
 from esproxy.recent import Recent
 
-KEPT = 1024  # heads
+KEPT = 8192  # heads, of some 3 KiB each
 LONGEST = 1024  # bytes
 END = b"\r\n\r\n"
 

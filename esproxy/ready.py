@@ -38,7 +38,7 @@ from esproxy.recent import Recent
 from esproxy.request import media_type, physical_target
 from esproxy.tenancy.identify import HeaderIdentity
 
-KEPT = 2048
+KEPT = 8192
 LONGEST = 512
 UNLIKE = frozenset({"source", "source_content_type", "index", "filter_path"})  # parameters that a body or an answer is read for
 
@@ -91,6 +91,7 @@ class ReadyHeads:
             return plan
         ready = Ready(neutral, target, media, id)
         self.kept.put(key, ready)
+        plan.head.ready, plan.head.shortcut = (self, ready, id), None  # the shell may use this very head again
         return ready.twin(plan.head, id)
 
 
