@@ -19,6 +19,7 @@ cdef extern from "wide.h" nogil:
     uint64_t es_load64(const uint8_t* p) noexcept
     uint64_t es_fold(uint64_t x, uint64_t y) noexcept
     const uint8_t* es_plain_end(const uint8_t* p, const uint8_t* end) noexcept
+    bint es_is_name(const uint8_t* p, const uint8_t* name_end, const uint8_t* end) noexcept
     const uint8_t* es_space_end(const uint8_t* p, const uint8_t* end) noexcept
 
 cdef enum Verdict:

@@ -8,6 +8,9 @@ from esproxy._table cimport OP_DROP, OP_OMIT, Act, Slot, State, find
 from esproxy._told cimport answer
 
 cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags) noexcept nogil
+cdef int know_other(
+    Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags, const uint8_t* name, size_t size
+) noexcept nogil
 cdef int edit_name(Walker* w, int kind, const Act* act, const uint8_t* start, const uint8_t* end, int flags) noexcept nogil
 cdef int edit_scalar(Walker* w, const Act* act, const uint8_t* start, const uint8_t* end) noexcept nogil
 cdef int open_object(Walker* w, const State* s, const uint8_t* p) noexcept nogil
@@ -32,7 +35,9 @@ cdef inline int know(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
     cdef const State* state
     if flags == 0:
         slot = find(&f.state.keys, start + 1, quote - start - 1)
-        if slot != NULL and slot.index < 64 and not f.seen >> slot.index & 1:
+        if slot == NULL:
+            return know_other(w, f, start, quote, flags, start + 1, quote - start - 1)
+        if slot.index < 64 and not f.seen >> slot.index & 1:
             state = slot.state
             if w.acts[state.kind].op != OP_DROP and w.acts[state.kind].op != OP_OMIT:
                 f.seen |= <uint64_t>1 << slot.index

@@ -3,7 +3,7 @@
 Names and scalars are edited (`edit_name`, `edit_scalar`), keys are found and judged (`know`), containers are entered or
 handed to `skip` (`open_object`, `open_array`). Every function returns an event: GO_ON, STOP when the resolver is to be asked,
 FAIL with the status noted. `know` is inline in _rules.pxd for the common case, a key known by name and seen for the first time;
-`know_slowly` is right for every key.
+`know_slowly` is right for every key, `know_other` for those that no name is known of.
 
 **Null** is copied where a name is expected: it says what an absent key says, and no table can make a client write a key.
 Where an object is wrapped or handed out, null is as much a stop as any other value.
@@ -15,7 +15,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memchr, memcmp
 
-from esproxy._lex cimport ESCAPED, LONE, decode, es_fold, es_load64
+from esproxy._lex cimport ESCAPED, LONE, decode, es_fold, es_is_name, es_load64
 from esproxy._memory cimport (
     COPYING, DEPTH, DONE, DROPPING, DUPLICATE, E_VALUE, ENCODING, FAIL, GO_ON, NO_MEMORY, OBJECT, OK, REFUSED, SPANNING, STOP,
     UNKNOWN_KEY, Frame, Walker, edit, fail, more_frames, more_scratch, remember,
@@ -24,14 +24,6 @@ from esproxy._table cimport (
     ENSURED, KIND_LEFT_OUT, KIND_OPAQUE, KIND_SOURCE, KIND_TAGGED, KIND_UNKNOWN, MARK_META_FIELD, OP_COPY, OP_DROP,
     OP_OMIT, OP_PREFIX, OP_REFUSE, OP_STOP, OP_STRIP, OP_WATCH, OP_WRAP, Act, Slot, State, ends, find,
 )
-
-# What a name may consist of to be prefixed without a further look: [a-z0-9][a-z0-9_.-]*
-cdef uint8_t PLAIN_FIRST[256]
-cdef uint8_t PLAIN[256]
-for _c in bytearray(b"abcdefghijklmnopqrstuvwxyz0123456789"):
-    PLAIN_FIRST[_c] = PLAIN[_c] = 1
-for _c in bytearray(b"_.-"):
-    PLAIN[_c] = 1
 
 cdef uint64_t SECRET[2]
 SECRET[0] = int.from_bytes(os.urandom(8), "little") | 1
@@ -60,14 +52,11 @@ cdef uint64_t hash_name(const uint8_t* name, size_t size) noexcept nogil:
     return es_fold(es_fold(head ^ SECRET[1], tail ^ hash), SECRET[1] ^ <uint64_t>size << 8)
 
 
-cdef inline bint is_plain(const uint8_t* name, const uint8_t* end) noexcept nogil:
-    if name >= end or not PLAIN_FIRST[name[0]]:
+cdef inline bint is_plain(const uint8_t* name, const uint8_t* quote, const uint8_t* end) noexcept nogil:
+    """What a name may consist of to be prefixed without a further look: [a-z0-9][a-z0-9_.-]*"""
+    if name >= quote or not (0x61 <= name[0] <= 0x7A or 0x30 <= name[0] <= 0x39):
         return False
-    while name < end:
-        if not PLAIN[name[0]]:
-            return False
-        name += 1
-    return True
+    return es_is_name(name, quote, end)
 
 
 cdef inline bint is_digits(const uint8_t* text, const uint8_t* end) noexcept nogil:
@@ -95,7 +84,7 @@ cdef int edit_name(Walker* w, int kind, const Act* act, const uint8_t* start, co
     if flags & LONE:
         return fail(w, ENCODING, start)
     if act.op == OP_PREFIX:
-        if not is_plain(name, quote):
+        if not is_plain(name, quote, w.end):
             return ask(w, start, end, kind, OP_PREFIX)
         return GO_ON if edit(w, name, 0, act.a, act.a_size) else fail(w, NO_MEMORY, start)
     if act.op == OP_STRIP:
@@ -152,10 +141,7 @@ cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
     cdef const uint8_t* name = start + 1
     cdef size_t size = quote - name
     cdef const Slot* slot
-    cdef const Act* act
-    cdef int event = GO_ON
     cdef int status
-    cdef int kind = -1
     w.slot = NULL
     w.key = name
     w.key_size = size
@@ -167,7 +153,9 @@ cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
         size = decode(name, quote, w.scratch)
         name = w.scratch
     slot = find(&f.state.keys, name, size)
-    if slot != NULL and slot.index < 64:
+    if slot == NULL:
+        return know_other(w, f, start, quote, flags, name, size)
+    if slot.index < 64:
         if f.seen >> slot.index & 1:
             return fail(w, DUPLICATE, start)
         f.seen |= <uint64_t>1 << slot.index
@@ -175,30 +163,47 @@ cdef int know_slowly(Walker* w, Frame* f, const uint8_t* start, const uint8_t* q
         status = remember(w, f, hash_name(name, size))
         if status != OK:
             return fail(w, status, start)
-    if slot != NULL:
-        w.slot = slot
-        w.state = slot.state
-        if w.acts[w.state.kind].op == OP_DROP:
-            if slot.index < 64:
-                f.dropped |= <uint64_t>1 << slot.index
-            return leave_out(w, f, start)
-        if w.acts[w.state.kind].op == OP_OMIT and f.written:
-            w.omit = w.hold  # the comma before it; held on
-            return GO_ON
-    elif f.state.other < 0:
+    w.slot = slot
+    w.state = slot.state
+    if w.acts[w.state.kind].op == OP_DROP:
+        if slot.index < 64:
+            f.dropped |= <uint64_t>1 << slot.index
+        return leave_out(w, f, start)
+    if w.acts[w.state.kind].op == OP_OMIT and f.written:
+        w.omit = w.hold  # the comma before it; held on
+        return GO_ON
+    f.written = True
+    w.hold = NULL
+    return GO_ON
+
+
+cdef int know_other(
+    Walker* w, Frame* f, const uint8_t* start, const uint8_t* quote, int flags, const uint8_t* name, size_t size
+) noexcept nogil:
+    """A key that is not known by name; ``name`` is what it means."""
+    cdef const Act* act
+    cdef int event = GO_ON
+    cdef int kind
+    cdef int status
+    w.slot = NULL
+    w.key = start + 1
+    w.key_size = quote - start - 1
+    status = remember(w, f, hash_name(name, size))
+    if status != OK:
+        return fail(w, status, start)
+    if f.state.other < 0:
         return fail(w, UNKNOWN_KEY, start)
-    else:
-        w.state = &w.states[f.state.other]
-        kind = f.state.other_kind
-        act = &w.acts[kind]
-        if act.op == OP_DROP or w.acts[w.state.kind].op == OP_DROP:
-            return leave_out(w, f, start)
-        if kind == KIND_UNKNOWN:
-            w.unknown += 1
-        if kind == KIND_TAGGED:
-            event = untag(w, f, act, start, quote)
-        elif act.op != OP_COPY:
-            event = edit_name(w, kind, act, start, quote + 1, flags)
+    w.state = &w.states[f.state.other]
+    kind = f.state.other_kind
+    act = &w.acts[kind]
+    if act.op == OP_DROP or w.acts[w.state.kind].op == OP_DROP:
+        return leave_out(w, f, start)
+    if kind == KIND_UNKNOWN:
+        w.unknown += 1
+    if kind == KIND_TAGGED:
+        event = untag(w, f, act, start, quote)
+    elif act.op != OP_COPY:
+        event = edit_name(w, kind, act, start, quote + 1, flags)
     f.written = True
     w.hold = NULL
     return event

@@ -61,6 +61,26 @@ static inline const uint8_t *es_plain_end(const uint8_t *p, const uint8_t *end) 
     return p;
 }
 
+/* Whether all bytes of a name are of [a-z0-9_.-]. Like any, it reads nothing at or beyond `end`, but it may read behind the name. */
+static inline int es_is_name(const uint8_t *p, const uint8_t *name_end, const uint8_t *end) {
+#if defined(__SSE2__) && !defined(ESPROXY_PLAIN_C)
+    while (p < name_end && end - p >= 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)p);
+        /* signed: bytes from 0x80 on are below every bound; from '-' to '9' there is one that is none, '/' */
+        __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(block, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(block, _mm_set1_epi8('z' + 1)));
+        __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(block, _mm_set1_epi8('-' - 1)), _mm_cmplt_epi8(block, _mm_set1_epi8('9' + 1)));
+        __m128i plain = _mm_or_si128(_mm_or_si128(letter, _mm_cmpeq_epi8(block, _mm_set1_epi8('_'))),
+                                     _mm_andnot_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('/')), digit));
+        unsigned odd = (unsigned)_mm_movemask_epi8(plain) ^ 0xFFFFu;
+        if (name_end - p < 16) return (odd & ((1u << (name_end - p)) - 1)) == 0;
+        if (odd) return 0;
+        p += 16;
+    }
+#endif
+    while (p < name_end && ((*p >= 'a' && *p <= 'z') || (*p >= '-' && *p <= '9' && *p != '/') || *p == '_')) p++;
+    return p >= name_end;
+}
+
 /* The first byte from p on that is not white space; `end` when all are. */
 static inline const uint8_t *es_space_end(const uint8_t *p, const uint8_t *end) {
 #if defined(__SSE2__) && !defined(ESPROXY_PLAIN_C)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -47,6 +48,20 @@ def test_what_a_resolver_raises_leaves_feed_and_ends_the_pass():
         one.feed(b'{"index":"a,b"}', False)
     assert one.status is Status.RAISED
     assert one.feed(b"}", True) == b""
+
+
+@pytest.mark.parametrize("behind", [b"", b" " * 40], ids=["at-the-end", "with-more-behind"])
+def test_name_is_plain_or_asked_for_whichever_byte_of_it_is_none(behind):
+    for size in (1, 2, 15, 16, 17, 31, 32, 33, 40):
+        for at in range(size):
+            for odd in (c for c in range(0x20, 0x80) if chr(c) not in '"\\'):
+                name = b"a" * at + bytes([odd]) + b"z" * (size - at - 1)
+                asked = []
+                one = Pass(TABLE, SEARCH, BINDINGS["dedicated"], lambda kind, token, asked=asked: asked.append(token) or token)
+                out = one.feed(b'{"index":"' + name + b'"}' + behind, True)
+                is_plain = re.fullmatch(rb"[a-z0-9][a-z0-9_.-]*", name) is not None
+                assert asked == ([] if is_plain else [b'"' + name + b'"']), name
+                assert (PREFIX + name in out) is is_plain
 
 
 @pytest.mark.parametrize("answer", ["text", bytearray(b'"x"'), 5])
