@@ -75,9 +75,20 @@ def test_core_divides_by_the_yardsticks_of_the_same_input():
         row("test_yardstick_orjson[very complex]", 6e-6), row("test_yardstick_orjson[simple]", 1e-6),
     ]}  # fmt: skip
     wanted = {"ns": 3000.0, "to_orjson": 0.5, "to_copy": 30.0, "bytes": 94}
-    assert core.figures(found) == {"very complex": {"per-tenant": wanted}}
+    assert core.figures([found]) == {"very complex": {"per-tenant": wanted}}
 
 
 def test_core_refuses_a_row_that_computed_something_wrong():
     with pytest.raises(Wrong, match="computed something wrong"):
-        core.figures({"benchmarks": [row("test_rewrite[simple-shared]", 1e-6, correct=False)]})
+        core.figures([{"benchmarks": [row("test_rewrite[simple-shared]", 1e-6, correct=False)]}])
+
+
+def test_core_takes_the_least_of_all_rounds_on_either_side():
+    rounds = [
+        {"benchmarks": [
+            row("test_rewrite[simple-shared]", each), row("test_yardstick_copy[simple]", 1e-7),
+            row("test_yardstick_orjson[simple]", other),
+        ]}
+        for each, other in ((3e-6, 4e-6), (1e-6, 9e-6), (2e-6, 5e-6))
+    ]  # fmt: skip
+    assert core.figures(rounds)["simple"]["shared"]["to_orjson"] == 0.25
