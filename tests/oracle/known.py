@@ -43,6 +43,13 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "an id without a scope is not there, so there is no error about it",
     ),
     (
+        "search.url_parameters",
+        "GET /_search?force_synthetic_source=true",
+        "es<9",
+        "per-tenant shared",
+        "refused: the version fails at it where any index in the physical one has a keyword with ignore_above",
+    ),
+    (
         "search.highlighting",
         'POST /_search {"query": {"bool": {"must": [{"term": {"_index"',
         "os",

@@ -10,6 +10,7 @@ import pytest
 
 from esproxy.catalogue.documents import Alias, Field
 from esproxy.catalogue.scopes import Shards
+from esproxy.cluster import Cluster
 from tests.unit.pools.pool_gate import LONG, TEXT, gate, hits
 
 TERM = {"prefix": {"_routing": "acme.17:"}}
@@ -346,6 +347,15 @@ def test_routing_of_an_index_with_shards_picks_the_shard_that_it_would_pick() ->
     it.sends.clear()
     it.ask("GET", "/logs/_doc/1", b"", lambda send: DONE)
     assert shards.picked(unquote(it.sent.target.decode().partition("routing=")[2]), "") == shards.picked("1", "")
+
+
+@pytest.mark.parametrize(("version", "status"), [("8.19.13", 400), ("9.4.3", 200)])
+def test_synthetic_sources_are_refused_in_searches_before_9(version: str, status: int) -> None:
+    it = gate(fields={})
+    it.gateway.clusters["main"] = Cluster("main", "elasticsearch", {"version": {"number": version}})
+    told = it.ask("GET", "/logs/_search?force_synthetic_source", b"", lambda send: hits())
+    assert (told[0], bool(it.sends)) == (status, status == 200)
+    assert it.ask("GET", "/logs/_search?force_synthetic_source=false", b"", lambda send: hits())[0] == 200
 
 
 def test_alias_stands_for_its_index() -> None:
