@@ -19,8 +19,15 @@ NOT_IN_POOLS = (
     "cursors.all_points_in_time",
     "dashboards.moving",
 )
+# Scores of a term among the names of ignored fields count documents with such fields in all indices of the physical one.
+IGNORED = (
+    'POST /mal/_search {"query": {"term": {"_ignored"',
+    'POST /mal/_search {"query": {"match": {"_ignored"',
+    'POST /mal,fine/_search {"query": {"term": {"_ignored"',
+)
 KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
     *((name, "", "es os", "per-tenant shared", "not in pools yet") for name in NOT_IN_POOLS),
+    *(("queries_term.ignored", call, "es", "per-tenant", "how rare a name is in the physical index") for call in IGNORED),
     ("found_os.parameters", "POST /left/_update_by_query?pipeline=true", "os", "per-tenant shared", "not in pools yet"),
     ("found_es.parameters", "POST /left/_update_by_query?pipeline=true", "es", "per-tenant shared", "not in pools yet"),
     ("statistics.cat_aliases", "GET /_count?q=seen:1", "os", "dedicated", "a pattern goes over aliases, all itself does not"),
