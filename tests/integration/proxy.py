@@ -196,12 +196,20 @@ def direct_runs(request: pytest.FixtureRequest, node_url: str) -> Direct:
                 f"the oracle needs a node that holds nothing, and empties it; {node_url} holds {left[:10]}", pytrace=False
             )
         engine = engine_of(node)
+        wait_for_license(node)
         for scenario in wanted(request.session.items):
             if scenario.runs_on(engine):
                 runs[scenario.name] = play(scenario, node, engine)
                 clear(node)
         generated = any("generated" in getattr(item, "fixturenames", ()) for item in request.session.items)
         return Direct(engine, runs, directly(node, GENERATED, SEED) if generated else None)
+
+
+def wait_for_license(node: WireClient) -> None:
+    """Elasticsearch gives itself one moments after it is ready, and until then says 404."""
+    deadline = time.monotonic() + START_WITHIN
+    while node.send("GET", "/_license", {}, None).status == 404 and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="session")
