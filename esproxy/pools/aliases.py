@@ -262,6 +262,9 @@ def new_targets(
         writers = sorted(index for index, properties in now.items() if properties.get("is_write_index"))
         if len(writers) > 1:
             raise _two_writers(alias, writers, cluster.product)
+        hidden = sorted(index for index, properties in now.items() if properties.get("is_hidden") in (True, "true"))
+        if 0 < len(hidden) < len(now):
+            raise _half_hidden(alias, hidden, sorted(now.keys() - set(hidden)))
     return out
 
 
@@ -336,6 +339,14 @@ def _self_conflict(alias: str, product: bool) -> Refusal:
 
 def _two_writers(alias: str, writers: list[str], product: bool) -> Refusal:
     reason = f"alias [{alias}] has more than one write index [{','.join(writers)}]"
+    return Refusal(reason, status=500, type="illegal_state_exception")
+
+
+def _half_hidden(alias: str, hidden: list[str], others: list[str]) -> Refusal:
+    reason = (
+        f"alias [{alias}] has is_hidden set to true on indices [{','.join(hidden)}] but does not have is_hidden set to true on"
+        f" indices [{','.join(others)}]; alias must have the same is_hidden setting on all indices"
+    )
     return Refusal(reason, status=500, type="illegal_state_exception")
 
 

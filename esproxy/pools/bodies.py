@@ -100,7 +100,7 @@ def document_body(
     target: Target,
     state: int,
     body: bytes,
-    needs_document: Callable[[Pooled], bool] | None = None,
+    needs_document: Callable[[], bool] | None = None,
     routing: str | None = None,
 ) -> Steps[tuple[bytes, Target]]:
     """A body with documents of the target, as it is sent; the fields it brings are there then. Raises NeedsDocument instead of
@@ -120,7 +120,7 @@ def document_body(
             if isinstance(sent, Refusal):
                 raise sent
             return sent, target
-        if needs_document is not None and needs_document(request):
+        if needs_document is not None and needs_document():
             raise NeedsDocument
         yield from request.add(target, resolver.wanted)
         target = yield from request.renewed(target)

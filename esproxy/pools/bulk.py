@@ -16,7 +16,7 @@ import orjson
 from esproxy import core, exact
 from esproxy.answer import encode, is_error
 from esproxy.bodyerrors import refusal
-from esproxy.catalogue.store import Steps
+from esproxy.catalogue.store import Steps, parsed
 from esproxy.errors import EsproxyError, Failed, Refusal, invalid_index_name
 from esproxy.exchange import Large, Reply
 from esproxy.plan import Plan
@@ -28,6 +28,7 @@ from esproxy.pools.plain_bulk import plain_bulk
 from esproxy.pools.pooled import Apart, Missing, Pooled
 from esproxy.pools.reply import reply as restored_reply
 from esproxy.pools.stored import with_sources
+from esproxy.pools.updates import asks_for_document, for_one_case, makes_document
 from esproxy.procedures.made_id import new_id
 from esproxy.rewriting.places import text_of
 from esproxy.rewriting.query import physical_query
@@ -37,6 +38,7 @@ from esproxy.tenancy.expressions import concrete
 from esproxy.tenancy.one_name import check_new_name, missing, no_alias
 from esproxy.tenancy.target import NOWHERE, Target
 
+JSON = b"application/json"
 SOURCE = ("_source", "_source_includes", "_source_excludes")
 
 
@@ -218,9 +220,10 @@ def _rewrite_sources(request: Pooled, records: list[Record]) -> Steps[None]:
     for _ in range(ROUNDS):
         wanted: dict[str, dict[str, dict[str, Any]]] = {}
         resolvers: Resolvers = {}
-        for record in pending:
-            _rewrite_source(request, record, wanted, resolvers)
-        if not wanted:
+        asking = [record for record in pending if _rewrite_source(request, record, wanted, resolvers)]
+        if asking:
+            yield from _look(request, records, asking)
+        elif not wanted:
             return
         for scope, fields in wanted.items():
             target = request.targets[scope]
@@ -258,10 +261,32 @@ def _add(request: Pooled, target: Target, fields: dict[str, dict[str, Any]], rec
 Resolvers = dict[tuple[str, bool], DocumentResolver]  # one for many records: by scope, and whether a routing was given
 
 
-def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]], resolvers: Resolvers) -> None:
+def _look(request: Pooled, records: list[Record], asking: list[Record]) -> Steps[None]:
+    """Which of their documents these updates will use, by what was there before the bulk and what it does before them."""
+    lines = [record.action[record.verb] for record in asking]
+    docs = [{key: line[key] for key in ("_index", "_id", "routing") if key in line} | {"_source": False} for line in lines]
+    answer = yield request.send("POST", ["_mget"], {}, orjson.dumps({"docs": docs}), JSON)
+    there = {(doc["_index"], doc["_id"]): doc.get("found") is True for doc in parsed(answer, 200)["docs"]}
+    wanted = {id(record) for record in asking}
+    for record in records:
+        line = record.action[record.verb]
+        key = line["_index"], line.get("_id")
+        if record.error is not None or key not in there:
+            continue
+        source = record.source or b""
+        if id(record) in wanted:
+            record.there, record.source = there[key], for_one_case(source, there=there[key])
+        if record.verb == "delete":
+            there[key] = False
+        elif record.verb != "update" or makes_document(source):
+            there[key] = True
+
+
+def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str, dict[str, Any]]], resolvers: Resolvers) -> bool:
+    """Does it depend on a document's being there what has to be done for the record? Otherwise it is done or noted."""
     plan, target, source = request.plan, record.target, record.source
     if record.out is not None or target is None or source is None:
-        return
+        return False
     key = target.scope, record.verb == "update" or bool(record.routing)
     resolver = resolvers.get(key) if not record.templates else None
     if resolver is None:
@@ -271,12 +296,18 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     roots = plan.cluster.engine.tables.roots
     state = roots["bulk.update"] if record.verb == "update" else roots["bulk.doc"]
     run = core.Pass(plan.cluster.engine.grammar, state, target.written, resolver, max_depth=request.pools.max_depth)
+    undecided = record.verb == "update" and record.there is None
     try:
         out = run.feed(source, True)
     except Refusal as error:
-        return _refuse(request, record, error)
+        if undecided and asks_for_document(source):
+            return True
+        _refuse(request, record, error)
+        return False
     if run.misses:
         new, resolver.wanted = resolver.wanted, {}
+        if undecided and asks_for_document(source):
+            return True
         wanted.setdefault(target.scope, {}).update(new)
     elif run.status is core.Status.OK:
         record.out = out
@@ -285,8 +316,10 @@ def _rewrite_source(request: Pooled, record: Record, wanted: dict[str, dict[str,
     else:
         sent = no_document(run, source, plan)
         if isinstance(sent, Refusal):
-            return _refuse(request, record, sent)
-        record.out = sent
+            _refuse(request, record, sent)
+        else:
+            record.out = sent
+    return False
 
 
 def _lines(record: Record) -> bytes:
@@ -297,11 +330,16 @@ def _lines(record: Record) -> bytes:
 def _with_own(plan: Plan, body: bytes, records: list[Record], took: int | None, *, executed: bool) -> bytes:
     """Put what is known beforehand into the items of the records that the node was made to refuse; and what pipelines did."""
     own = [(at, record) for at, record in enumerate(records) if record.error is not None or record.item is not None]
-    if not own and took is None:
+    looked = [(at, record) for at, record in enumerate(records) if record.there is False and record.error is None]
+    if not own and not looked and took is None:
         return body
     tree = exact.loads(body)
     if len(tree["items"]) != len(records):
         raise Failed("the node's answer has another number of items than the bulk", status=502)
+    for at, record in looked:
+        if tree["items"][at]["update"].get("result") not in (None, "created"):  # what was sent was for no document at all
+            record.error = Failed("another request has made the document meanwhile")
+            own.append((at, record))
     for at, record in own:
         tree["items"][at] = {record.verb: _item(record)} if record.item is None else record.item
     items = [item for one in tree["items"] for item in one.values()]

@@ -37,6 +37,7 @@ class Record:
     error: EsproxyError | None = None
     item: dict[str, Any] | None = None  # what the answer says of it, where that is known beforehand
     action: dict[str, Any] = field(default_factory=dict)
+    there: bool | None = None  # the document of an update, where that has been asked
     piped: bool = False  # what it says now is what pipelines have made of it
     executed: list[str] = field(default_factory=list)  # these
     stopped: str | None = None  # the one that has made nothing of it

@@ -12,16 +12,17 @@ from urllib.parse import quote_plus
 
 import orjson
 
-from esproxy.answer import Whole, is_error
+from esproxy.answer import Whole
 from esproxy.answer import client_headers as own_headers
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.heads import AnswerHead
-from esproxy.pools.bodies import NeedsDocument, document_body, parameters, search_body
+from esproxy.pools.bodies import document_body, parameters, search_body
 from esproxy.pools.bulk_lines import Record
 from esproxy.pools.ingest import NO_PIPELINE, check_not_piped, ingest, nothing_made, twice
 from esproxy.pools.pooled import Apart, Pooled
+from esproxy.pools.updates import update
 from esproxy.procedures.made_id import created, new_id
 from esproxy.rewriting.query import body_with_query, physical_query
 from esproxy.rewriting.restore import PoolAnswer, client_headers, finish, onward, restore
@@ -58,17 +59,17 @@ def write(request: Pooled) -> Steps[Reply | Large]:
     query.pop("pipeline", None)
     if query.get("require_alias") == "true":
         del query["require_alias"]  # the node would look at the physical name, which is never an alias
+    if plan.route.row.name == "update" and record.source:
+        assert id is not None
+        query |= target.routing(id, routing)
+        path = _path(plan.route.template, target, physical_id(target, id))
+        answer, target = yield from update(request, target, path, query, record.source)
+        return reply(request, answer, target, id, routing)
     body = b""
     if record.source:
         state = plan.endpoint.request
         assert state is not None
-        try:
-            body, target = yield from document_body(request, target, state, record.source, _needs_document, routing)
-        except NeedsDocument:
-            answer = yield from _update_nothing(request, target, query)
-            if is_error(answer.status, answer.body):
-                return reply(request, answer, target, id, routing)
-            body, target = yield from document_body(request, target, state, record.source, routing=routing)
+        body, target = yield from document_body(request, target, state, record.source, routing=routing)
     template, method = plan.route.template, plan.head.method
     made = id is None
     if made or record.piped:
@@ -132,25 +133,6 @@ def _outside(request: Pooled, record: Record, query: dict[str, str]) -> Steps[tu
     head = AnswerHead(answer.status, answer.headers)
     body = Whole(plan, head, request.pools.max_body).feed(answer.body, True)
     return orjson.loads(answer.body), Reply(answer.status, own_headers(plan, head), body)
-
-
-def _needs_document(request: Pooled) -> bool:
-    """Is this an update that brings fields only if its document is there?"""
-    if request.plan.route.row.name != "update":
-        return False
-    try:
-        tree = orjson.loads(request.body)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(tree, dict) and "doc" in tree and not tree.keys() & {"upsert", "doc_as_upsert", "scripted_upsert", "script"}
-
-
-def _update_nothing(request: Pooled, target: Target, query: dict[str, str]) -> Steps[Answer]:
-    """The same update of no field: it changes nothing, and says what a node has against it, if the document is not there."""
-    id = request.parts["id"]
-    path = _path(request.plan.route.template, target, physical_id(target, id))
-    routed = query | target.routing(id, request.plan.query.get("routing"))
-    return (yield request.send("POST", path, routed, b'{"doc":{}}', request.media))
 
 
 def read(request: Pooled) -> Steps[Reply | Large]:

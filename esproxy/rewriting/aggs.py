@@ -25,13 +25,17 @@ NO_LIST = ("multi_terms", "significant_terms", "significant_text")
 
 
 def scope_globals(tree: dict[str, Any], scope: dict[str, Any]) -> list[str]:
-    """Put the filter into every global aggregation; their names. They stand on the first level only, or the node refuses them."""
+    """Put the filter into every global aggregation; their names. They stand on the first level only, or the node refuses
+    them: one right below another stays there, so that the node tells of the names that the client gave."""
     found = []
     for key in ("aggs", "aggregations"):
         for name, definition in (tree.get(key) or {}).items():
             if isinstance(definition, dict) and "global" in definition:
                 below = {**(definition.pop("aggs", None) or {}), **(definition.pop("aggregations", None) or {})}
-                definition["aggs"] = {OWN: {"filter": scope, **({"aggs": below} if below else {})}}
+                wrong = {inner: one for inner, one in below.items() if isinstance(one, dict) and "global" in one}
+                below = {inner: one for inner, one in below.items() if inner not in wrong}
+                scope_globals({"aggs": wrong}, scope)
+                definition["aggs"] = wrong | {OWN: {"filter": scope, **({"aggs": below} if below else {})}}
                 found.append(name)
     for key in ("aggs", "aggregations"):
         for definition in (tree.get(key) or {}).values():

@@ -308,7 +308,7 @@ WRAPPED = "[bool] failed to parse field [must]"
 
 def unwrapped(body: bytes) -> bytes:
     """An answer with errors about a query as they are without the filter that was put around it: what the node calls the
-    filter's cause is the error."""
+    filter's cause is the error. The root of it is the same, unless the node found none below the filter."""
     if WRAPPED.encode() not in body:
         return body
     tree = orjson.loads(body)
@@ -322,7 +322,10 @@ def unwrapped_error(error: dict[str, Any]) -> dict[str, Any]:
     inner = error.get("caused_by")
     if not str(error.get("reason", "")).endswith(WRAPPED) or not isinstance(inner, dict):
         return error
-    return {"root_cause": [{key: value for key, value in inner.items() if key != "caused_by"}], **inner}
+    roots = error.get("root_cause") or []
+    if not roots or any(str(root.get("reason", "")).endswith(WRAPPED) for root in roots):
+        roots = [{key: value for key, value in inner.items() if key != "caused_by"}]
+    return {"root_cause": roots, **inner}
 
 
 def finish(plan: Plan, status: int, headers: Headers, body: bytes) -> Reply:

@@ -26,7 +26,7 @@ from esproxy.catalogue import scopes
 from esproxy.catalogue.names import CATALOGUE, behind, scope
 from tests.oracle.answer import Raw
 from tests.oracle.client import Client
-from tests.oracle.run import SCRIPTS, Run
+from tests.oracle.run import SCRIPTS, Run, delete
 
 TENANT = "acme"  # the one under test
 # One whose name the tenant's begins with, one that begins with the tenant's, one beside it.
@@ -311,4 +311,4 @@ def clear(node: Client) -> None:
     names = physical_indices(node)
     for start in range(0, len(names), 50):
         part = ",".join(quote(name, safe="") for name in names[start : start + 50])
-        _ok(node.send("DELETE", "/" + part, {}, None), "DELETE")
+        _ok(delete(node, part), "DELETE")

@@ -37,7 +37,7 @@ def test_parent_in_a_document_gets_the_scope(given: bytes, stored: bytes) -> Non
     it.ask("PUT", "/logs/_doc/2?routing=1", given, lambda send: DONE)
     assert it.sent.body == stored
     it = joined()
-    it.ask("POST", "/logs/_update/2", b'{"doc":' + given + b"}", lambda send: DONE)
+    it.ask("POST", "/logs/_update/2?routing=1", b'{"doc":' + given + b"}", lambda send: DONE)
     assert it.sent.body == b'{"doc":' + stored + b"}"
 
 

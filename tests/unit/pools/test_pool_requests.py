@@ -250,13 +250,59 @@ def test_update_of_a_document_that_is_not_there_brings_no_fields() -> None:
     absent = {"error": {"root_cause": [error], **error}, "status": 404}
     status, told = it.ask("POST", "/logs/_update/1?routing=r", {"doc": {"new": 1}}, lambda send: (404, absent))
     assert (status, told["error"]["index"]) == (404, "logs")
-    assert it.body == {"doc": {}} and it.sent.target == b"/pool~logs-1/_update/acme.17:1?routing=acme.17:r"  # and no mapping
+    assert [(send.method, send.target.partition(b"?")[0], send.body) for send in it.sends] == [
+        ("GET", b"/pool~logs-1/_doc/acme.17:1", b""),
+        ("POST", b"/pool~logs-1/_update/acme.17:1", b'{"doc":{}}'),
+    ]  # and no mapping
 
 
 def test_update_that_brings_no_field_goes_at_once() -> None:
     it = gate()
-    it.ask("POST", "/logs/_update/1", {"doc": {"n": 1}}, lambda send: (200, DONE))
+    it.ask("POST", "/logs/_update/1?routing=r", {"doc": {"n": 1}}, lambda send: (200, DONE))
     assert it.body == {"doc": {"n~2": 1}}
+
+
+def test_update_without_a_routing_leaves_its_document_the_one_that_it_had() -> None:
+    """It is sent as a record of a bulk, to which nodes give no routing of the request's."""
+    it = gate()
+    item = {**DONE, "_index": "pool~logs-1", "_id": "acme.17:1", "status": 201, "result": "created"}
+    target = "/logs/_update/1?retry_on_conflict=3&refresh=true"
+    status, told = it.ask("POST", target, b'{"doc":\n{"n":1.0}}', lambda send: {"errors": False, "items": [{"update": item}]})
+    action = {"_index": "pool~logs-1", "_id": "acme.17:1", "retry_on_conflict": "3", "routing": "acme.17:"}
+    assert it.sent.target == b"/_bulk?refresh=true"
+    assert it.lines == [{"update": action}, {"doc": {"n~2": 1.0}}]
+    assert (status, told["_id"], "status" in told) == (201, "1", False)
+
+
+def test_refused_update_without_a_routing_is_told_as_by_itself() -> None:
+    error = {"type": "mapper_parsing_exception", "reason": "x", "caused_by": {"type": "y", "reason": "z"}}
+    item = {"_index": "pool~logs-1", "_id": "acme.17:1", "status": 400, "error": error}
+    answer = {"errors": True, "items": [{"update": item}]}
+    status, told = gate().ask("POST", "/logs/_update/1", {"doc": {"w": "x"}}, lambda send: answer)
+    root = {"type": "mapper_parsing_exception", "reason": "x"}
+    assert (status, told) == (400, {"error": {"root_cause": [root], **error}, "status": 400})
+
+
+def test_update_with_a_number_that_is_none_is_the_nodes_to_refuse() -> None:
+    it = gate()
+    it.ask("POST", "/logs/_update/1?retry_on_conflict=x", {"doc": {"n": 1}}, lambda send: (200, DONE))
+    assert it.sent.target.startswith(b"/pool~logs-1/_update/acme.17:1?")
+
+
+def test_bulk_asks_whether_the_documents_are_there_to_which_updates_bring_fields() -> None:
+    it = gate()
+    lines = [
+        {"update": {"_index": "logs", "_id": "1"}}, {"doc": {"new": 1}, "upsert": {"w": "x"}},
+        {"update": {"_index": "logs", "_id": "1"}}, {"doc": {"w": "y"}, "upsert": {"new": 1}},
+    ]  # fmt: skip
+    docs = {"docs": [{"_index": "pool~logs-1", "_id": "acme.17:1", "found": False}] * 2}
+    done = [{"update": {"_index": "pool~logs-1", "_id": "acme.17:1", "status": 200, "result": "created"}}] * 2
+    node = lambda send: docs if send.target == b"/_mget" else {"took": 1, "errors": False, "items": done}  # noqa: E731
+    assert it.ask("POST", "/_bulk", b"".join(orjson.dumps(line) + b"\n" for line in lines), node)[0] == 200
+    assert [orjson.loads(line) for line in it.sends[-1].body.splitlines()[1::2]] == [
+        {"doc": {}, "upsert": {"w": "x"}},
+        {"doc": {"w": "y"}},
+    ]
 
 
 def test_bulk_each_record_goes_to_its_own_scope() -> None:
