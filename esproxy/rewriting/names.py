@@ -63,9 +63,14 @@ def ours(clause: Clause) -> bool:
     return isinstance(given, list) and OURS in given
 
 
+BESIDE = ("boost", "_name", "value_type")  # what stands beside the field
+
+
 def rewrite_clause(clause: Clause, targets: list[Target], matching: Matching) -> None:
     """A clause over the targets; ``matching`` says which of them an index expression comes to."""
     holder, name, field = clause
+    if holder[name].keys() - {field, *BESIDE}:
+        return  # two fields: nodes refuse it
     options = holder[name][field]
     given: Any = options
     told = {key: holder[name][key] for key in ("boost", "_name") if key in holder[name]}

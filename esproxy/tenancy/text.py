@@ -13,6 +13,7 @@ import re
 from esproxy.languages.lucene_lexer import escape
 
 NAME_CHARS = frozenset(",abcdefghijklmnopqrstuvwxyz0123456789_.-*~+<>{}/|!@$%&()=;ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+WITH_UUID = re.compile(r"/[\w-]{22}(?=\]|$)")
 BEFORE_NAME = frozenset(" [\"'(,-</=:{")
 CONTEXTS = (
     "index [",
@@ -84,10 +85,13 @@ def _known(token: str, spelled: dict[str, str]) -> tuple[str, str | None]:
 
 
 def _quoted(text: str, at: int, end: int) -> bool:
-    """Whether nodes quote an index here: after a word for it, in a comma list behind one, or before a shard number."""
+    """Whether nodes quote an index here: after a word for it, in a comma list behind one, before a shard number, or with its
+    uuid."""
     if text.endswith("Pipeline ", 0, at):  # of searches
         return True
     if text.startswith("][", end) and text[end + 2 : end + 3].isdigit():
+        return True
+    if text[at - 1 : at] == "[" and text[end : end + 1] == "]" and WITH_UUID.search(text, at, end):
         return True
     opened = text.rfind("[", 0, at)
     return opened != -1 and "]" not in text[opened:at] and text[: opened + 1].lower().endswith(CONTEXTS)

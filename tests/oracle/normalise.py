@@ -70,6 +70,8 @@ MASKS = [
     Mask("docs/**/_ingest/timestamp", CLOCK, r"POST /_ingest/"),
     Mask("metadata/indices/*/settings/index.uuid", IDENTITY),
     Mask("metadata/indices/*/settings/index.creation_date", CLOCK),
+    Mask("metadata/indices/*/settings/index/creation_date", CLOCK),
+    Mask("metadata/indices/*/settings/index/uuid", IDENTITY),
     Mask("metadata/indices/*/version", "counts changes of the cluster's state, and a busy node makes one of several"),
     *(Mask(f"**/{name}_date*", CLOCK, r"GET /_(index|component)_template") for name in ("created", "modified")),
     Mask("**/settings/index/resize/source/uuid", IDENTITY),
@@ -145,6 +147,9 @@ TEXT_MASKS = [
     TextMask("error/**", r"(?<=No search context found for id )\[+[^]]+\](\[\d+\])?", "<n>", "counts the searches of a node"),
     TextMask("**/error/**/reason", r"(?<=[sS]eqNo \[)\d+(?=\])", "<n>", SEQUENCE, POOLS),
     TextMask("**/*explanation/**/description", r"(?<= in )\d+(?=\) \[)", "<n>", "the place of a document in the pool", POOLS),
+    TextMask("**/*explanation/**/description", r"(?<= match id )\d+", "<n>", "the place of a document in the pool", POOLS),
+    TextMask("error/**/reason", r"(?<=node\.ECall@)[0-9a-f]+", "<x>", IDENTITY),
+    TextMask("error/**/reason", r"(?<=Doc id )\d+", "<n>", "the place of a document in the pool", POOLS),
     TextMask("hits/hits/*/_shard", r"(?<=\]\[)\d+(?=\])", "<n>", SHARDS, POOLS),
 ]
 # _cat/indices: what a column may show differently. Widths of columns are compared where no such column is shown.

@@ -13,6 +13,7 @@ fields. So most calls are taken (the share is printed), and keys meet that nobod
     judge.py      whether two answers are one, deviations aside; differences by cause
     play.py       plays sequences on a node, and through a proxy
     rounds.py     the same calls on a bare node, and as a tenant in one placement after the other
+    known.py      causes that are known and not mended
     shrink.py     a call that differs → the shortest that does, as a scenario
 
 Calls come in *sequences*: each begins with the calls ``world`` of ``_shared.yaml`` on an empty cluster, so that it can be

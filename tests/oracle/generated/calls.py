@@ -41,6 +41,7 @@ OFTEN = {"search": 60, "msearch": 5, "count": 6, "mget": 4, "get": 4, "explain":
 NEVER = frozenset(
     (
         "cluster.put_settings",
+        "cluster.pending_tasks",
         "indices.forcemerge",
         "tasks.cancel",
         "info",

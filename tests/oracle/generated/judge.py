@@ -36,8 +36,10 @@ WORDS = (
     ("pool-terms", r"\[(suggest|rewrite|index_filter)\] is not available"),
     ("fields-at-large", r"not hand all of them on|kql query is not available|not available for several indices at once"),
     ("across", r"not available for several indices at once|which documents come first|types in these indices that cannot"),
-    ("across", r"a document of another index to be like"),
+    ("across", r"a document of another index to be like|has different names in the pools of these indices"),
     ("declared-once", r"can only be set when the index is created|cannot be made a \[runtime\]|of type \[lookup\]"),
+    ("root-parameters", r"of a mapping cannot be changed for an index in a pool that has others in it"),
+    ("declared-once", r"of a mapping can only be set when the index is created"),
     ("declared-once", r"that begins? with an underscore|cannot be copied to|script that computes names of fields"),
     ("root-parameters", r"\] of a mapping can"),
     ("term-figures", r"made of the terms of the whole pool"),
@@ -104,6 +106,8 @@ class Judge:
         left, right = one.played(call), two.played(call)
         for played, node in zip((left, right), self.nodes, strict=True):
             played.answer.saved = played.answer.saved | {"node": node}
+            if isinstance(played.answer.body, str):  # where names are not replaced that are short
+                played.answer.body = re.sub(rf"(?<!\S){re.escape(node)}(?!\S)", "<node>", played.answer.body)
         found = compare(where, left, right, layouts)
         if not found:
             return EQUAL, []

@@ -14,6 +14,7 @@ SPELLED = {"acme.logs": "logs", "acme.lo*": "lo*", "acme.a,acme.b": "a,b", "acme
         ("[acme.a,acme.b] is no single name", "[a,b] is no single name"),
         ("request [/acme.logs/_search] contains", "request [/logs/_search] contains"),
         ("index [acme.other/UUID] already exists", "index [other/UUID] already exists"),
+        ("[acme.other/kezY3wG_T6eItICYNl-PHA] QueryShardException[x]", "[other/kezY3wG_T6eItICYNl-PHA] QueryShardException[x]"),
         ("[acme.other][0] shard failed", "[other][0] shard failed"),
         ("no such index [acme.*]", "no such index [_all]"),
         ("multiple legacy templates [acme.high, acme.low], composable", "multiple legacy templates [high, low], composable"),
