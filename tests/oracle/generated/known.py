@@ -52,6 +52,18 @@ KNOWN: tuple[tuple[str, str, str, str], ...] = (
      "a template that makes no JSON: its answer is none either, and is not passed on"),
     (r"rank_eval body/error/root_cause/#/type: compile error", "es os", EVERY,
      "a stored script that is no template, of rated searches: refused in the words about its place"),
+    (
+        r"search status: # → # \(routing is required for #/#\) @ .*more_like_this.*_index",
+        "es",
+        POOLS,
+        "`more_like_this` a document of another index, with a routing, beside one in the query: refused",
+    ),
+    (
+        r"search headers/warning: .* → <missing> @ .*ignore_throttled.*scroll",
+        "es",
+        POOLS,
+        "the warning about a parameter of a scroll that is no longer wanted",
+    ),
     # orders, and which of several faults is told
     (rf"{SORTED}(/#/(index|reason/reason|reason/\w+))?:", "es os", POOLS,
      "which failure of several shards is told for an index, and their order"),
