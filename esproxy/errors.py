@@ -49,21 +49,23 @@ class EsproxyError(Exception):
 
 
 PARSED = "x_content_parse_exception"
-# Exceptions of Java's and of the parser's: a node looks no further than these for the root of an error.
-NOT_OURS = frozenset(
+# The parser's exceptions, and Java's. A node looks behind the former where one of them or of its own is, never behind the latter.
+PARSERS = frozenset((PARSED, "named_object_not_found_exception"))
+JAVAS = frozenset(
     (
         "illegal_argument_exception", "illegal_state_exception", "number_format_exception", "null_pointer_exception",
-        PARSED, "named_object_not_found_exception", "date_time_parse_exception", "json_parse_exception",
+        "date_time_parse_exception", "json_parse_exception",
     )
 )  # fmt: skip
 
 
 def _root(cause: dict[str, Any]) -> dict[str, Any]:
-    """The innermost cause of which every one around it is the engine's own, too, or the parser's that tells of a field."""
-    while "caused_by" in cause:
-        if cause["type"] != PARSED and (cause["type"] in NOT_OURS or cause["caused_by"]["type"] in NOT_OURS):
+    """The innermost cause that a node finds."""
+    while "caused_by" in cause and cause["type"] not in JAVAS:
+        behind = cause["caused_by"]
+        if behind["type"] in JAVAS or (behind["type"] in PARSERS and cause["type"] not in PARSERS):
             break
-        cause = cause["caused_by"]
+        cause = behind
     return {key: value for key, value in cause.items() if key != "caused_by"}
 
 

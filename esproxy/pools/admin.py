@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from esproxy.answer import is_error
+from esproxy.answer import encode, is_error
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Answer, Large, Reply
@@ -150,7 +150,10 @@ def shards(request: Pooled) -> Steps[Reply | Large]:
         answers.append(_times(told, many))
         if plan.route.row.name == "indices.flush" and told.status == 200:
             yield from _made_visible(request, targets, physical)
-    return node_reply(request, wide.joined(answers))
+    whole = wide.joined(answers)
+    if plan.pretty and not is_error(whole.status, whole.body):
+        whole = replace(whole, body=encode(plan, orjson.loads(whole.body)))
+    return node_reply(request, whole)
 
 
 def _times(told: Answer, many: int) -> Answer:
