@@ -265,7 +265,8 @@ def _look(request: Pooled, records: list[Record], asking: list[Record]) -> Steps
     """Which of their documents these updates will use, by what was there before the bulk and what it does before them."""
     lines = [record.action[record.verb] for record in asking]
     docs = [{key: line[key] for key in ("_index", "_id", "routing") if key in line} | {"_source": False} for line in lines]
-    answer = yield request.send("POST", ["_mget"], {}, orjson.dumps({"docs": docs}), JSON)
+    media = JSON if request.media is None else request.media.replace(b"x-ndjson", b"json")  # of the version that is accepted
+    answer = yield request.send("POST", ["_mget"], {}, orjson.dumps({"docs": docs}), media)
     there = {(doc["_index"], doc["_id"]): doc.get("found") is True for doc in parsed(answer, 200)["docs"]}
     wanted = {id(record) for record in asking}
     for record in records:

@@ -27,6 +27,7 @@ from esproxy.tenancy.target import Target
 
 OF_ACTION = {"retry_on_conflict": 31, "if_seq_no": 63, "if_primary_term": 63}  # what a record of a bulk has in its line: bits
 NO_SHARDS = {"total": 0, "successful": 0, "failed": 0}
+AS_UPSERT = "doc_as_upsert"
 VERSIONED = ("version", "version_type")  # which nodes refuse
 
 
@@ -37,6 +38,7 @@ def update(
     ``query``: as they are sent."""
     state = request.plan.endpoint.request
     assert state is not None
+    query, source = _with_parameter(query, source)
     for _ in range(ROUNDS):
         there: bool | None = None
         try:
@@ -54,6 +56,21 @@ def update(
         if not gone and not come:
             return answer, target
     raise Failed("the document comes and goes too fast")
+
+
+def _with_parameter(query: dict[str, str], source: bytes) -> tuple[dict[str, str], bytes]:
+    """``doc_as_upsert``, which a node takes as a parameter, too, in the body, where it has no other value: it decides which
+    document is used, and a bulk has it nowhere else."""
+    value = query.get(AS_UPSERT)
+    try:
+        tree = orjson.loads(source)
+    except orjson.JSONDecodeError:
+        return query, source
+    if value not in ("", "true", "false") or not isinstance(tree, dict) or not tree or AS_UPSERT in tree:
+        return query, source
+    rest = {name: given for name, given in query.items() if name != AS_UPSERT}
+    said = b"false" if value == "false" else b"true"
+    return rest, source.replace(b"{", b'{"%b":%b,' % (AS_UPSERT.encode(), said), 1)
 
 
 def _is_there(request: Pooled, path: list[str], query: dict[str, str]) -> Steps[bool]:
@@ -130,7 +147,7 @@ def asks_for_document(body: bytes) -> bool:
 
 def _as_upsert(tree: dict[str, Any]) -> bool:
     """Is ``doc`` what is written, whether the document is there or not?"""
-    return tree.get("doc_as_upsert") in (True, "true")
+    return tree.get(AS_UPSERT) in (True, "true")
 
 
 def for_one_case(body: bytes, *, there: bool) -> bytes:

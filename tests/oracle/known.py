@@ -39,6 +39,13 @@ KNOWN: tuple[tuple[str, str, str, str, str], ...] = (
         "dedicated",
         "the place of a fault within what is written otherwise",
     ),
+    (
+        "generated.hidden_aliases",
+        "PUT /b/_alias/h",
+        "es os",
+        "mixed",
+        "an alias's properties in an index of its own are the node's",
+    ),
     ("documents.content", 'PUT /books/_doc/1 { "b"', "es os", "shared", "which of two faults of one document is told, and where"),
     ("rare.mapping_roots", "PUT /m3", "es", "shared", "a warning of the past"),
     ("rare.mapping_roots", "PUT /m6", "es>=9", "shared", "a warning of the past"),

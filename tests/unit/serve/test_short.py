@@ -115,7 +115,7 @@ async def test_cluster_that_is_known_anew_is_asked_by_its_own_tables(play):
         for _ in range(4):
             side.ask(SEARCH, OF_SEARCH)
 
-    assert await play(story) == 2  # one to understand it, one to find that
+    assert await play(story) == 3  # one to understand it
 
 
 # --- what is answered ------------------------------------------------------------------------------------
