@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from esproxy.answer import encode, is_error
+from esproxy.catalogue.documents import Entry
 from esproxy.catalogue.store import Steps
 from esproxy.errors import Failed, Refusal, invalid_index_name
 from esproxy.exchange import Answer, Large, Reply
@@ -58,12 +59,7 @@ def create_index(request: Pooled) -> Steps[Reply]:
     if written != name:
         settings["index.provided_name"] = written
     creation = Creation(request, name, tree.get("mappings"), settings, tree.get("aliases"))
-    try:
-        entry = yield from creation.make()
-    except Refusal as error:
-        if error.type == "resource_already_exists_exception":
-            raise (yield from already_exists(request, name, error)) from None
-        raise
+    entry = yield from made(request, name, creation)
     shards = yield from active_shards(request, entry.physical)
     return answer(request, {"acknowledged": True, "shards_acknowledged": shards, "index": name}, warnings=creation.warnings)
 
@@ -76,6 +72,16 @@ def check_free(request: Pooled, name: str) -> Steps[None]:
     if name in directory.indices:
         taken = Refusal(f"index [{name}] already exists", type="resource_already_exists_exception", index_uuid="_na_", index=name)
         raise (yield from already_exists(request, name, taken))
+
+
+def made(request: Pooled, name: str, creation: Creation) -> Steps[Entry]:
+    """The index. Raises Refusal, which names the one that is there already."""
+    try:
+        return (yield from creation.make())
+    except Refusal as error:
+        if error.type == "resource_already_exists_exception":
+            raise (yield from already_exists(request, name, error)) from None
+        raise
 
 
 def already_exists(request: Pooled, name: str, error: Refusal) -> Steps[Refusal]:

@@ -22,7 +22,7 @@ from esproxy.errors import Failed, Refusal
 from esproxy.exchange import Answer, Large, Reply
 from esproxy.metadata.figures import DOCUMENT
 from esproxy.metadata.nodes import node_id
-from esproxy.pools.admin import already_exists, check_free
+from esproxy.pools.admin import already_exists, check_free, made
 from esproxy.pools.copying import check_whole, copy_documents
 from esproxy.pools.counts import documents
 from esproxy.pools.creation import Copy, Creation
@@ -94,12 +94,7 @@ def resize(request: Pooled) -> Steps[Reply | Large]:
 
     copy = Copy(source.entry.layout, fill)
     creation = Creation(request, name, mapping, settings, tree.get("aliases"), copy)
-    try:
-        entry = yield from creation.make()
-    except Refusal as error:
-        if error.type == "resource_already_exists_exception":
-            raise (yield from already_exists(request, name, error)) from None
-        raise
+    entry = yield from made(request, name, creation)
     acknowledged = yield from active_shards(request, entry.physical)
     return answer(request, {"acknowledged": True, "shards_acknowledged": acknowledged, "index": name})
 
